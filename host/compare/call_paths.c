@@ -129,28 +129,28 @@ void path_ids_free(struct path_ids *ids) {
 }
 
 bool path_tree_number(struct path_tree *tree, struct path_ids *ids) {
-    bool ok = true;
     for (row_t i = 0; i < tree->n; i++)
         tree->nodes[i].list = 0;
-    for (row_t i = tree->n; i-- > 0 && ok;) {
+    for (row_t i = tree->n; i-- > 0;) {
         struct path_node *node = &tree->nodes[i];
-        ok = number(ids, (struct tuple){{TUPLE_NODE + node->kind, node_name(node), node->shapes, node->list}},
-                    &node->id);
+        struct tuple tuple = {{TUPLE_NODE + node->kind, node_name(node), node->shapes, node->list}};
         uint32_t *list = node->parent == ROW_NONE ? NULL : &tree->nodes[node->parent].list;
-        ok = ok && (!list || number(ids, (struct tuple){{TUPLE_LIST, node->id, *list, 0}}, list));
+        if (!number(ids, tuple, &node->id) ||
+            (list && !number(ids, (struct tuple){{TUPLE_LIST, node->id, *list, 0}}, list)))
+            return false;
     }
-    return ok;
+    return true;
 }
 
 bool path_tree_name(struct path_tree *tree, struct path_ids *ids) {
-    bool ok = true;
-    for (row_t i = 0; i < tree->n && ok; i++) {
+    for (row_t i = 0; i < tree->n; i++) {
         struct path_node *node = &tree->nodes[i];
         uint32_t name = node_name(node);
-        ok = number(ids, (struct tuple){{TUPLE_BARE, node->kind, name, 0}}, &node->bare) &&
-             number(ids, (struct tuple){{TUPLE_SHELL, node->kind, name, node->shapes}}, &node->shell);
+        if (!number(ids, (struct tuple){{TUPLE_BARE, node->kind, name, 0}}, &node->bare) ||
+            !number(ids, (struct tuple){{TUPLE_SHELL, node->kind, name, node->shapes}}, &node->shell))
+            return false;
     }
-    return ok;
+    return true;
 }
 
 void path_tree_finish(struct path_tree *tree) {
@@ -260,18 +260,20 @@ static bool is_node(const struct path_steps *steps, row_t row) {
     }
 }
 
-/* Partitions n rows by step: step s has order[first[s]] .. order[first[s + 1] - 1]. Rows of ROW_NONE are skipped. */
-static void partition_rows(const row_t *sample, const row_t *rows, row_t n, row_t n_samples, row_t *first,
-                           row_t *order) {
+void rows_by_sample(const row_t *sample, const row_t *rows, row_t n, row_t n_samples, row_t *first, row_t *order) {
     memset(first, 0, ((size_t)n_samples + 2) * sizeof *first);
-    for (row_t i = 0; i < n; i++)
-        if (sample[rows[i]] != ROW_NONE)
-            first[sample[rows[i]] + 2]++;
+    for (row_t i = 0; i < n; i++) {
+        row_t of = sample[rows ? rows[i] : i];
+        if (of != ROW_NONE)
+            first[of + 2]++;
+    }
     for (row_t s = 0; s < n_samples; s++)
         first[s + 2] += first[s + 1];
-    for (row_t i = 0; i < n; i++)
-        if (sample[rows[i]] != ROW_NONE)
-            order[first[sample[rows[i]] + 1]++] = rows[i];
+    for (row_t i = 0; i < n; i++) {
+        row_t row = rows ? rows[i] : i;
+        if (sample[row] != ROW_NONE)
+            order[first[sample[row] + 1]++] = row;
+    }
 }
 
 static enum sutra_status list_rows(struct path_steps *steps, struct sutra_error *error) {
@@ -290,12 +292,12 @@ static enum sutra_status list_rows(struct path_steps *steps, struct sutra_error 
     for (row_t row = 0; row < n_hosts; row++)
         if (is_call(model, row) || is_node(steps, row))
             rows[n++] = row;
-    partition_rows(work->host_sample, rows, n, work->n_windows, steps->host_first, steps->host_order);
+    rows_by_sample(work->host_sample, rows, n, work->n_windows, steps->host_first, steps->host_order);
     n = 0;
     for (row_t k = 0; k < devices->n; k++)
         if (devices->call[devices->by_start[k]] == ROW_NONE)
             rows[n++] = devices->by_start[k];
-    partition_rows(work->device_sample, rows, n, work->n_windows, steps->device_first, steps->device_order);
+    rows_by_sample(work->device_sample, rows, n, work->n_windows, steps->device_first, steps->device_order);
     return SUTRA_OK;
 }
 
@@ -442,14 +444,14 @@ static enum sutra_status make_trees(struct path_steps *steps, struct sutra_error
     row_t n = (row_t)MIN(largest, ROW_LIMIT);
     steps->tree.nodes = arena_alloc(&work->scratch, n, sizeof *steps->tree.nodes);
     steps->until = arena_alloc(&work->scratch, n, sizeof *steps->until);
-    bool ok = !work->scratch.failed;
-    for (row_t step = 0; step < work->n_windows && ok; step++) {
-        ok = make_tree(steps, step);
-        if (ok)
-            path_tree_drop_empty(&steps->tree, &work->scratch);
-        ok = ok && !work->scratch.failed && path_fold_add(&work->side->fold, &steps->tree, steps->side, &work->scratch);
+    TRY(arena_status(&work->scratch, error));
+    for (row_t step = 0; step < work->n_windows; step++) {
+        TRY_ALLOC(make_tree(steps, step), error);
+        path_tree_drop_empty(&steps->tree, &work->scratch);
+        TRY(arena_status(&work->scratch, error));
+        TRY_ALLOC(path_fold_add(&work->side->fold, &steps->tree, steps->side, &work->scratch), error);
     }
-    return ok ? SUTRA_OK : error_memory(error);
+    return SUTRA_OK;
 }
 
 enum sutra_status path_steps_make(struct part_work *work, struct sutra_error *error) {

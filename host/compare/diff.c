@@ -37,8 +37,7 @@ static enum sutra_status read_trace(void *arg, struct rank_run *run, size_t numb
     (void)run;
     enum sutra_status status =
         make_part(context, trace, side->side, task->rank, side->options, task_result(&side->tasks, number), error);
-    if (status)
-        error_name_file(error, status, task->path);
+    error_name_file(error, status, task->path);
     sutra_device_trace_free(trace);
     return status;
 }

@@ -9,7 +9,6 @@
 #include "analyze/collective_calls.h"
 #include "base/error.h"
 #include "compare/diff.h"
-
 #include "facts/collectives.h"
 #include "text/numbers.h"
 
@@ -207,13 +206,12 @@ static enum sutra_status join_ledgers(struct diff_rows *rows, enum part_ledger i
     const struct part *whole = rows->whole;
     const struct ledger *ledgers[2] = {&whole->sides[0].ledgers[id], &whole->sides[1].ledgers[id]};
     rows->list = arena_zeros(rows->arena, (size_t)ledgers[0]->keys.n + ledgers[1]->keys.n, sizeof *rows->list);
-    bool ok = rows->list;
-    for (int side = 0; side < 2 && ok; side++)
-        for (uint32_t i = 0; i < ledgers[side]->keys.n && ok; i++) {
+    TRY_ALLOC(rows->list, error);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < ledgers[side]->keys.n; i++) {
             struct tuple key = ledgers[side]->keys.list[i];
             uint32_t number = tuples_number(keys, key);
-            if (!(ok = number != TUPLE_NONE))
-                break;
+            TRY_ALLOC(number != TUPLE_NONE, error);
             const struct ledger_sum *sum = &ledgers[side]->sums[i];
             struct diff_row *row = &rows->list[number];
             row->key = key;
@@ -226,7 +224,7 @@ static enum sutra_status join_ledgers(struct diff_rows *rows, enum part_ledger i
         }
     rows->n = keys->n;
     rows->is_text = ledger_key_texts[id];
-    return ok ? sort_rows(rows, error) : error_memory(error);
+    return sort_rows(rows, error);
 }
 
 /* Wait time per step; NaN without calls that are known on several ranks. */
@@ -282,9 +280,8 @@ static enum sutra_status make_ledger(const struct part *whole, enum part_ledger 
             add_calls(table, whole, row);
             add_times(table, &rows, row, &cumulative);
             add_clear(table, diff_us(whole, row->device), error_of(whole, row->samples));
-            if (id == LEDGER_OPERATORS) {
+            if (id == LEDGER_OPERATORS)
                 add_diff_times(table, whole, row->host);
-            }
             if (id == LEDGER_COLLECTIVES) {
                 for (int side = 0; side < 2; side++)
                     table_real(table, row->calls[side]
@@ -366,13 +363,13 @@ static enum sutra_status merge_sides(const struct part *whole, struct path_ids *
     for (int side = 0; side < 2; side++)
         trees[side] = path_fold_tree(&whole->sides[side].fold, arena);
     TRY(arena_status(arena, error));
-    bool modules[2] = {path_tree_has_modules(&trees[0]), path_tree_has_modules(&trees[1])}, ok = true;
-    for (int side = 0; side < 2 && ok; side++) {
+    bool modules[2] = {path_tree_has_modules(&trees[0]), path_tree_has_modules(&trees[1])};
+    for (int side = 0; side < 2; side++) {
         if (modules[side] && !modules[!side])
             path_tree_drop_modules(&trees[side], scratch);
-        ok = !scratch->failed && path_tree_number(&trees[side], ids) && path_tree_name(&trees[side], ids);
+        TRY(arena_status(scratch, error));
+        TRY_ALLOC(path_tree_number(&trees[side], ids) && path_tree_name(&trees[side], ids), error);
     }
-    TRY_ALLOC(ok, error);
     bool swapped = !is_in_order(whole, &trees[0], &trees[1]);
     const struct path_tree in_order[2] = {trees[swapped], trees[!swapped]};
     return path_tree_merge(in_order, ids, arena, scratch, merged, error);

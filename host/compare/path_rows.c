@@ -101,11 +101,13 @@ static bool note_all_known(struct row_maker *maker) {
     const struct path_tree *tree = maker->tree;
     maker->known_paths = arena_zeros(maker->arena, (size_t)maker->whole->paths.n + 1, 1);
     maker->known_kernels = arena_zeros(maker->arena, (size_t)tree->n * 2, 1);
-    bool ok = !maker->arena->failed;
-    for (row_t i = 0; i < tree->n && ok; i++)
-        for (int side = 0; side < 2 && ok; side++)
-            ok = !node_is_on(&tree->nodes[i], side) || note_known(maker, &tree->nodes[i], side);
-    return ok;
+    if (maker->arena->failed)
+        return false;
+    for (row_t i = 0; i < tree->n; i++)
+        for (int side = 0; side < 2; side++)
+            if (node_is_on(&tree->nodes[i], side) && !note_known(maker, &tree->nodes[i], side))
+                return false;
+    return true;
 }
 
 /* Whether the other side has the path of a single node, or the same kernel at this path. */
@@ -258,13 +260,13 @@ static bool add_children(struct row_maker *maker, row_t parent) {
 
 static bool add_all(struct row_maker *maker) {
     const struct path_tree *tree = maker->tree;
-    bool ok = true;
-    for (row_t i = 0; i < tree->n && ok;) {
+    for (row_t i = 0; i < tree->n;) {
         bool entered = tree->nodes[i].kind != PATH_WORK && !is_in_run(maker, i);
-        ok = !entered || add_children(maker, i);
+        if (entered && !add_children(maker, i))
+            return false;
         i = entered ? i + 1 : tree->nodes[i].end;
     }
-    return ok;
+    return true;
 }
 
 enum sutra_status path_rows_make(struct part *whole, const struct path_tree *tree, struct arena *arena,
@@ -391,7 +393,6 @@ enum sutra_status path_sums_table(const struct part *whole, const struct path_tr
     uint32_t depth = 0;
     for (row_t i = 0; i != ROW_NONE;) {
         const struct path_sum *sum = &sums.list[i];
-
         uint32_t name = i ? (uint32_t)whole->paths.list[i - 1].part[1] : 0;
         table_integer(table, depth);
         if (i)

@@ -223,20 +223,19 @@ static enum sutra_status make_texts(struct part_work *work, struct sutra_error *
     const struct launch_model *model = &work->model;
     uint32_t n = model->strings->n;
     char reduced[KERNEL_NAME_MAX];
-    bool ok = true;
     work->host_text = arena_alloc(&work->arena, n, sizeof *work->host_text);
     work->work_text = arena_alloc(&work->arena, n, sizeof *work->work_text);
     TRY(arena_status(&work->arena, error));
     for (uint32_t string = 0; string < n; string++)
         work->host_text[string] = work->work_text[string] = STRING_NONE;
-    for (row_t row = 0; row < model->hosts.n && ok; row++) {
+    for (row_t row = 0; row < model->hosts.n; row++) {
         uint32_t string = host_name(model, row);
         if (work->host_text[string] == STRING_NONE)
             work->host_text[string] =
                 text_of_name(work, strings_text(model->strings, string), strings_length(model->strings, string));
-        ok = work->host_text[string] != STRING_NONE;
+        TRY_ALLOC(work->host_text[string] != STRING_NONE, error);
     }
-    for (row_t i = 0; i < model->devices.n && ok; i++) {
+    for (row_t i = 0; i < model->devices.n; i++) {
         uint32_t string = model->events->name[model->devices.event[i]];
         if (work->work_text[string] != STRING_NONE)
             continue;
@@ -244,9 +243,9 @@ static enum sutra_status make_texts(struct part_work *work, struct sutra_error *
         if (kernel_name_reduce(name, reduced))
             name = reduced;
         work->work_text[string] = text_of_name(work, name, strlen(name));
-        ok = work->work_text[string] != STRING_NONE;
+        TRY_ALLOC(work->work_text[string] != STRING_NONE, error);
     }
-    return ok ? SUTRA_OK : error_memory(error);
+    return SUTRA_OK;
 }
 
 /* Texts and keys in the ledgers of attributed rows: operators and calls that GPU activity is attributed to. */
@@ -294,18 +293,20 @@ static enum sutra_status find_keys(struct part_work *work, struct attributed *ke
     keys->operators = arena_alloc(&work->scratch, attributions->n, sizeof *keys->operators);
     keys->shapes = arena_alloc(&work->scratch, attributions->n, sizeof *keys->shapes);
     keys->collectives = arena_alloc(&work->scratch, work->model.devices.n, sizeof *keys->collectives);
-    bool ok = !work->scratch.failed && text != STRING_NONE;
-    for (row_t i = 0; i < attributions->n && ok; i++) {
+    TRY_ALLOC(!work->scratch.failed && text != STRING_NONE, error);
+    for (row_t i = 0; i < attributions->n; i++) {
         struct tuple key = operator_key(work, attributions->host[i]);
         keys->operators[i] = ledger_key(&ledgers[LEDGER_OPERATORS], key);
         key.part[2] = keys->dims[i];
         key.part[3] = keys->types[i];
         keys->shapes[i] = ledger_key(&ledgers[LEDGER_SHAPES], key);
-        ok = keys->operators[i] != TUPLE_NONE && keys->shapes[i] != TUPLE_NONE;
+        TRY_ALLOC(keys->operators[i] != TUPLE_NONE && keys->shapes[i] != TUPLE_NONE, error);
     }
-    for (int k = 0; k < 2 && ok; k++)
-        ok = (keys->no_operator[k] = ledger_key(&ledgers[k], (struct tuple){{text, KIND_UNATTRIBUTED}})) != TUPLE_NONE;
-    return ok ? SUTRA_OK : error_memory(error);
+    for (int k = 0; k < 2; k++) {
+        keys->no_operator[k] = ledger_key(&ledgers[k], (struct tuple){{text, KIND_UNATTRIBUTED}});
+        TRY_ALLOC(keys->no_operator[k] != TUPLE_NONE, error);
+    }
+    return SUTRA_OK;
 }
 
 static bool add_activity(struct part_work *work, const struct attributed *keys, row_t device) {
@@ -341,34 +342,23 @@ static enum sutra_status add_activities(struct part_work *work, const struct att
     const struct device_rows *devices = &work->model.devices;
     row_t *first = arena_alloc(&work->scratch, (size_t)work->n_windows + 2, sizeof *first);
     row_t *order = arena_alloc(&work->scratch, devices->n, sizeof *order);
-    bool ok = !work->scratch.failed;
-    if (ok) {
-        /* Sort the GPU activity by sample, in each sample as in the file. */
-        memset(first, 0, ((size_t)work->n_windows + 2) * sizeof *first);
-        for (row_t i = 0; i < devices->n; i++)
-            if (work->device_sample[i] != ROW_NONE)
-                first[work->device_sample[i] + 2]++;
-        for (row_t s = 0; s < work->n_windows; s++)
-            first[s + 2] += first[s + 1];
-        for (row_t i = 0; i < devices->n; i++)
-            if (work->device_sample[i] != ROW_NONE)
-                order[first[work->device_sample[i] + 1]++] = i;
-    }
-    for (row_t sample = 0; ok && sample < work->n_windows; sample++) {
+    TRY(arena_status(&work->scratch, error));
+    rows_by_sample(work->device_sample, NULL, devices->n, work->n_windows, first, order);
+    for (row_t sample = 0; sample < work->n_windows; sample++) {
         wide_t before = work->side->device_ns;
-        for (row_t i = sample ? first[sample] : 0; i < first[sample + 1] && ok; i++)
-            ok = add_activity(work, keys, order[i]);
+        for (row_t i = first[sample]; i < first[sample + 1]; i++)
+            TRY_ALLOC(add_activity(work, keys, order[i]), error);
         spread_add(&work->side->device, (double)(work->side->device_ns - before));
     }
-    for (row_t i = 0; i < devices->n && ok; i++)
+    for (row_t i = 0; i < devices->n; i++)
         if (work->device_sample[i] == ROW_NONE)
             work->side->outside_ns += devices->stop[i] - devices->start[i];
-    for (int k = 0; k < N_LEDGERS && ok; k++) {
+    for (int k = 0; k < N_LEDGERS; k++) {
         /* End the last samples. */
         for (uint32_t key = 0; key < work->side->ledgers[k].keys.n; key++)
             flush(&work->side->ledgers[k].sums[key]);
     }
-    return ok ? SUTRA_OK : error_memory(error);
+    return SUTRA_OK;
 }
 
 /* Counts the calls of operators, and their CPU self time: an operator loses the time during which a nested operator
@@ -456,15 +446,15 @@ const bool ledger_key_texts[N_LEDGERS][4] = {[LEDGER_OPERATORS] = {true},
                                              [LEDGER_COLLECTIVES] = {true, true}};
 
 static bool join_ledger(struct ledger *to, const struct ledger *from, const bool is_text[4], const uint32_t *texts) {
-    bool ok = true;
-    for (uint32_t number = 0; number < from->keys.n && ok; number++) {
+    for (uint32_t number = 0; number < from->keys.n; number++) {
         struct tuple key = from->keys.list[number];
         for (int i = 0; i < 4; i++)
             if (is_text[i])
                 key.part[i] = texts[key.part[i]];
-        ok = ledger_join(to, key, &from->sums[number]);
+        if (!ledger_join(to, key, &from->sums[number]))
+            return false;
     }
-    return ok;
+    return true;
 }
 
 /* The numbers of paths in the whole + 1, by number in the part + 1. NULL: out of memory. */

@@ -267,6 +267,10 @@ struct part_work {
 /* Finds the steps (call_paths.c). */
 enum sutra_status step_windows_find(struct part_work *work, struct sutra_error *error);
 
+/* Partitions n rows, NULL: all, by step: step s has order[first[s]] .. order[first[s + 1] - 1]. Rows of ROW_NONE are
+ * skipped. first[] has room for n_samples + 2. */
+void rows_by_sample(const row_t *sample, const row_t *rows, row_t n, row_t n_samples, row_t *first, row_t *order);
+
 /* Sums the wait time of collectives of a side of the whole. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_waits_find(struct part *whole, int side, struct sutra_error *error);
 

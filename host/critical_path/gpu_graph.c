@@ -570,8 +570,8 @@ static enum sutra_status wait_for_context(const struct gpu_graph *device, row_t 
     }
     double limit = work->rules.extended ? time_of(device, to) : INFINITY;
     uint32_t hub = hubs_add(&graph->hubs, device_of(device, event), to, graph->n_edges, limit);
-    bool ok = hub != HUB_NONE && graph_add_hub(graph, hub, to, EDGE_SYNC);
-    return ok ? SUTRA_OK : error_memory(work->error);
+    TRY_ALLOC(hub != HUB_NONE && graph_add_hub(graph, hub, to, EDGE_SYNC), work->error);
+    return SUTRA_OK;
 }
 
 /* Adds the edges of a synchronization row. */

@@ -198,21 +198,19 @@ static bool hubs_settle(struct hubs *hubs, const double *ends, struct arena *scr
     uint32_t *first = arena_alloc(scratch, hubs->devices.n, sizeof *first);
     uint32_t *next = arena_alloc(scratch, hubs->devices.n, sizeof *next), n = hubs->n, n_before = 0;
     uint32_t *position = arena_alloc(scratch, n, sizeof *position);
-    bool ok = !scratch->failed;
-    for (uint32_t device = 0; device < hubs->devices.n && ok; device++) {
+    if (scratch->failed)
+        return false;
+    for (uint32_t device = 0; device < hubs->devices.n; device++) {
         first[device] = next[device] = n_before;
         n_before += hubs->n_of_device[device];
     }
-    for (uint32_t hub = 0; hub < n && ok; hub++)
+    for (uint32_t hub = 0; hub < n; hub++)
         position[hub] = next[hubs->device[hub]]++;
-    ok = ok && move_column(hubs->to, sizeof *hubs->to, position, n, scratch) &&
-         move_column(hubs->edge, sizeof *hubs->edge, position, n, scratch) &&
-         move_column(hubs->limit, sizeof *hubs->limit, position, n, scratch) &&
-         move_column(hubs->device, sizeof *hubs->device, position, n, scratch);
-    if (!ok) {
-        arena_release(scratch, mark);
+    if (!move_column(hubs->to, sizeof *hubs->to, position, n, scratch) ||
+        !move_column(hubs->edge, sizeof *hubs->edge, position, n, scratch) ||
+        !move_column(hubs->limit, sizeof *hubs->limit, position, n, scratch) ||
+        !move_column(hubs->device, sizeof *hubs->device, position, n, scratch))
         return false;
-    }
 
     /* Each limit becomes the minimum of its own limit and the later limits of its device. */
     for (uint32_t hub = hubs->n; hub-- > 1;)
@@ -636,37 +634,36 @@ bool graph_count_edges(const struct graph *graph, struct arena *scratch, uint64_
                               .n_begun = arena_zeros(scratch, hubs->n, sizeof *count.n_begun),
                               .first_end = arena_zeros(scratch, hubs->n, sizeof *count.first_end),
                               .next_end = arena_alloc(scratch, hubs->n_sources, sizeof *count.next_end)};
-    bool ok = !scratch->failed;
-    if (ok) {
-        for (node_t node = 0; node < graph_nodes(graph); node++)
-            count_repeated_edges(&count, node);
-        /* Count the edges that two hubs of a call represent. */
-        for (uint32_t i = 0; i < hubs->n_sources && count.any; i++) {
-            struct hub_source source = hubs->sources[i];
-            if (source.begin < hubs->n)
-                count.n_begun[source.begin]++;
-            if (source.end < hubs->n) {
-                count.next_end[i] = count.first_end[source.end];
-                count.first_end[source.end] = i + 1;
-            }
+    if (scratch->failed)
+        return false;
+    for (node_t node = 0; node < graph_nodes(graph); node++)
+        count_repeated_edges(&count, node);
+    /* Count the edges that two hubs of a call represent. */
+    for (uint32_t i = 0; i < hubs->n_sources && count.any; i++) {
+        struct hub_source source = hubs->sources[i];
+        if (source.begin < hubs->n)
+            count.n_begun[source.begin]++;
+        if (source.end < hubs->n) {
+            count.next_end[i] = count.first_end[source.end];
+            count.first_end[source.end] = i + 1;
         }
-        for (uint32_t hub = 1; hub < hubs->n; hub++)
-            count.n_begun[hub] += count.n_begun[hub - 1];
-        for (uint32_t hub = 0; hub < hubs->n && count.any; hub++) {
-            for (uint32_t i = count.first_end[hub]; i; i = count.next_end[i - 1])
-                for (uint32_t at = hubs->sources[i - 1].begin + 1; at <= hubs->n; at += at & -at)
-                    count.ended[at]++;
-            if (count.previous[hub] == HUB_NONE)
-                continue;
-            uint64_t n_ended = 0;
-            for (uint32_t at = count.previous[hub] + 1; at; at &= at - 1)
-                n_ended += count.ended[at];
-            count.n_repeated += count.n_begun[count.previous[hub]] - n_ended;
-        }
-        for (uint32_t hub = 0; hub < hubs->n; hub++)
-            *n_edges += hubs->n_from[hub];
-        *n_edges -= hubs->n + count.n_repeated;
     }
+    for (uint32_t hub = 1; hub < hubs->n; hub++)
+        count.n_begun[hub] += count.n_begun[hub - 1];
+    for (uint32_t hub = 0; hub < hubs->n && count.any; hub++) {
+        for (uint32_t i = count.first_end[hub]; i; i = count.next_end[i - 1])
+            for (uint32_t at = hubs->sources[i - 1].begin + 1; at <= hubs->n; at += at & -at)
+                count.ended[at]++;
+        if (count.previous[hub] == HUB_NONE)
+            continue;
+        uint64_t n_ended = 0;
+        for (uint32_t at = count.previous[hub] + 1; at; at &= at - 1)
+            n_ended += count.ended[at];
+        count.n_repeated += count.n_begun[count.previous[hub]] - n_ended;
+    }
+    for (uint32_t hub = 0; hub < hubs->n; hub++)
+        *n_edges += hubs->n_from[hub];
+    *n_edges -= hubs->n + count.n_repeated;
     arena_release(scratch, mark);
-    return ok;
+    return true;
 }

@@ -50,8 +50,8 @@ struct rewritten_rank {
     unsigned slot;
     const struct whole_rank *of;
     const struct matched_collectives *matched_collectives;
-    char *alone, *path, *note; /* paths of the input, the output, and the note about the output */
-    char *streams;             /* path of the kernels for a resource per stream */
+    const char *alone, *path, *note; /* paths of the input, the output, and the note about the output */
+    const char *streams;             /* path of the kernels for a resource per stream */
     char note_name[RECORD_NAME_MAX + 4];
 };
 
@@ -229,13 +229,12 @@ static void run_worker(void *arg, size_t number) {
         rank_file_name(rank.of->rank, pass->whole->ending, file);
         rank_streams_name(rank.of->rank, pass->whole->ending, streams);
         snprintf(rank.note_name, sizeof rank.note_name, "rank.%" PRId64 ".met", rank.of->rank);
-        enum sutra_status status =
-            asprintf(&rank.alone, "%s/" RECORD_FOLDER "/%s", folder, file) >= 0 &&
-                    asprintf(&rank.path, "%s/%s", folder, file) >= 0 &&
-                    asprintf(&rank.note, "%s/" RECORD_FOLDER "/%s", folder, rank.note_name) >= 0 &&
-                    asprintf(&rank.streams, "%s/" RECORD_FOLDER "/%s", folder, streams) >= 0
-                ? rewrite_rank(&rank, &error)
-                : error_memory(&error);
+        struct arena arena = {0};
+        rank.alone = arena_format(&arena, "%s/" RECORD_FOLDER "/%s", folder, file);
+        rank.path = arena_format(&arena, "%s/%s", folder, file);
+        rank.note = arena_format(&arena, "%s/" RECORD_FOLDER "/%s", folder, rank.note_name);
+        rank.streams = arena_format(&arena, "%s/" RECORD_FOLDER "/%s", folder, streams);
+        enum sutra_status status = arena.failed ? error_memory(&error) : rewrite_rank(&rank, &error);
         pthread_mutex_lock(&pass->mutex);
         if (status && !pass->status) {
             pass->status = status;
@@ -244,10 +243,7 @@ static void run_worker(void *arg, size_t number) {
         if (!status && rank.of->state == RANK_DONE)
             pass->whole->ranks[i].file_bytes = size_of_file(rank.path);
         pthread_mutex_unlock(&pass->mutex);
-        free(rank.alone);
-        free(rank.path);
-        free(rank.note);
-        free(rank.streams);
+        arena_free(&arena);
     }
 }
 

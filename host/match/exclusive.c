@@ -686,10 +686,11 @@ enum sutra_status cpu_exclusive_within(struct pool *pool, struct exclusive_durat
         pool_run(pool, ops->n_threads, do_thread, &threads);
         ok = !atomic_load_explicit(&threads.failed, memory_order_relaxed);
     }
-    if (ok)
+    if (ok) {
         *step->anomalies = (struct exclusive_anomalies){.first_replaced = ROW_NONE};
-    for (uint32_t t = 0; ok && t < ops->n_threads; t++)
-        anomalies_add(step->anomalies, &threads.anomalies[t]);
+        for (uint32_t t = 0; t < ops->n_threads; t++)
+            anomalies_add(step->anomalies, &threads.anomalies[t]);
+    }
     arena_free(&arena);
     return ok ? SUTRA_OK : error_memory(error);
 }

@@ -122,14 +122,14 @@ static enum sutra_status cover_each(const int64_t *start, const int64_t *end, ro
                                     struct sutra_error *error) {
     uint64_t *keys = arena_alloc(scratch, n, sizeof *keys);
     row_t *rows = arena_alloc(scratch, n, sizeof *rows);
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t range = 0; range < n_ranges && !status; range++) {
+    TRY(arena_status(scratch, error));
+    for (row_t range = 0; range < n_ranges; range++) {
         row_t n_rows = last[range] - first[range];
         for (row_t i = 0; i < n_rows; i++) {
             rows[i] = first[range] + i;
             keys[i] = integer_sort_key(start[rows[i]]);
         }
-        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n_rows}, error);
+        TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n_rows}, error));
         uint64_t sum = 0;
         int64_t covered = n_rows ? start[rows[0]] : 0;
         for (row_t i = 0; i < n_rows; i++) {
@@ -141,7 +141,7 @@ static enum sutra_status cover_each(const int64_t *start, const int64_t *end, ro
         }
         length[range] = (int64_t)sum;
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* Finds the positions of the bounds: position[i] of the start and position[n + i] of the end of interval i. */
@@ -151,22 +151,21 @@ static enum sutra_status find_positions(struct painting *painting, const int64_t
     row_t n = painting->n;
     uint64_t *keys = arena_alloc(arena, (size_t)n * 2, sizeof *keys);
     row_t *rows = arena_alloc(arena, (size_t)n * 2, sizeof *rows);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < n && !status; i++) {
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < n; i++) {
         keys[i] = integer_sort_key(start[i]);
         keys[n + i] = integer_sort_key(end[i]);
         rows[i] = i;
         rows[n + i] = n + i;
     }
-    if (!status)
-        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n * 2}, error);
-    for (row_t i = 0; i < n * 2 && !status; i++) {
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n * 2}, error));
+    for (row_t i = 0; i < n * 2; i++) {
         if (i == 0 || keys[i] != keys[i - 1])
             painting->at[painting->n_positions++] = rows[i] < n ? start[rows[i]] : end[rows[i] - n];
         position[rows[i]] = painting->n_positions - 1;
     }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status range_cover(const int64_t *start, const int64_t *end, row_t n, const row_t *first, const row_t *last,
@@ -178,9 +177,9 @@ enum sutra_status range_cover(const int64_t *start, const int64_t *end, row_t n,
     for (row_t i = 0; i < n_ranges && n_measured <= limit; i++)
         n_measured += last[i] - first[i];
     if (n_measured <= limit) {
-        enum sutra_status status = cover_each(start, end, n, first, last, n_ranges, scratch, length, error);
+        TRY(cover_each(start, end, n, first, last, n_ranges, scratch, length, error));
         arena_release(scratch, mark);
-        return status;
+        return SUTRA_OK;
     }
 
     struct painting painting = {.n = n};
@@ -190,20 +189,14 @@ enum sutra_status range_cover(const int64_t *start, const int64_t *end, row_t n,
     painting.at = arena_alloc(scratch, (size_t)n * 2, sizeof *painting.at);
     painting.colour = arena_alloc(scratch, (size_t)n * 2 + 1, sizeof *painting.colour);
     painting.sums = arena_zeros(scratch, (size_t)n + 1, sizeof *painting.sums);
-    enum sutra_status status = arena_status(scratch, error);
-    if (!status)
-        status = find_positions(&painting, start, end, position, scratch, error);
+    TRY(arena_status(scratch, error));
+    TRY(find_positions(&painting, start, end, position, scratch, error));
     uint64_t n_words = painting.n_positions;
     do {
         n_words = n_words / 64 + 1;
         painting.begins.words[painting.begins.n_levels++] = arena_zeros(scratch, n_words, sizeof(uint64_t));
     } while (n_words > 1);
-    if (!status)
-        status = arena_status(scratch, error);
-    if (status) {
-        arena_release(scratch, mark);
-        return status;
-    }
+    TRY(arena_status(scratch, error));
 
     /* Sort the ranges by their ends: the ranges that end before interval k are order[begin[k]] .. order[begin[k + 1]
      * - 1]. Placing the ranges moves begin[k] to the begin of k + 1; the memmove() restores it. */
@@ -315,18 +308,17 @@ static enum sutra_status sort_ends(struct arena *arena, const int64_t *ends, row
     struct arena_mark mark = arena_mark(arena);
     struct sort_keys_step pairs = {arena_alloc(arena, n, sizeof *pairs.keys), arena_alloc(arena, n, sizeof *pairs.rows),
                                    n};
-    enum sutra_status status = arena->failed ? error_memory(error) : SUTRA_OK;
-    for (row_t i = 0; i < n && !status; i++) {
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < n; i++) {
         pairs.keys[i] = integer_sort_key(ends[i]);
         pairs.rows[i] = i;
     }
-    if (!status)
-        status = cpu_sort_keys(NULL, &pairs, error);
-    for (row_t i = 0; i < n && !status; i++)
+    TRY(cpu_sort_keys(NULL, &pairs, error));
+    for (row_t i = 0; i < n; i++)
         sorted[i] = ends[pairs.rows[i]];
     arena_release(arena, mark);
     *ascending = sorted;
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status cpu_interval_states(void *pool, struct interval_states_step *step, struct sutra_error *error) {

@@ -462,11 +462,10 @@ static enum sutra_status number_slots(struct node_graph *graph, struct sutra_err
     TRY(arena_status(&graph->arena, error));
     for (row_t row = 0; row < nodes->n; row++)
         keys[row] = id_key(graph, row);
-    enum sutra_status status =
-        key_index_build(&graph->ids, &graph->context->engine, keys, nodes->n, KEY_FIRST, NULL, error);
-    for (row_t row = 0; row < nodes->n && !status; row++)
+    TRY(key_index_build(&graph->ids, &graph->context->engine, keys, nodes->n, KEY_FIRST, NULL, error));
+    for (row_t row = 0; row < nodes->n; row++)
         graph->slot_of[row] = key_index_find(&graph->ids, keys[row]);
-    return status;
+    return SUTRA_OK;
 }
 
 static inline row_t slot_of(const struct node_graph *graph, row_t row) {
@@ -663,16 +662,15 @@ static enum sutra_status make_node(struct node_graph *graph, row_t row, struct s
 }
 
 static enum sutra_status make_nodes(struct node_graph *graph, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (row_t i = 0; i < graph->n_order && !status; i++) {
+    for (row_t i = 0; i < graph->n_order; i++) {
         row_t row = graph->order[i];
         if (graph_is_gpu(graph, row))
             continue;
-        status = make_node(graph, row, error);
-        for (row_t k = graph->gpu_first[row]; k < graph->gpu_first[row + 1] && !status; k++)
-            status = make_node(graph, graph->gpu[k], error);
+        TRY(make_node(graph, row, error));
+        for (row_t k = graph->gpu_first[row]; k < graph->gpu_first[row + 1]; k++)
+            TRY(make_node(graph, graph->gpu[k], error));
     }
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Data dependencies ---- */
@@ -744,10 +742,9 @@ static enum sutra_status visit_node(struct walk *walk, row_t row, row_t slot, ro
 
 static enum sutra_status walk_from_root(struct walk *walk, row_t root, struct sutra_error *error) {
     row_t depth = 0, last = ROW_NONE;
-    enum sutra_status status = SUTRA_OK;
     walk->number++;
     walk->stack[depth++] = root;
-    while (depth > 0 && !status) {
+    while (depth > 0) {
         row_t slot = walk->stack[--depth];
         if (was_visited(walk, slot))
             continue;
@@ -755,7 +752,7 @@ static enum sutra_status walk_from_root(struct walk *walk, row_t root, struct su
         row_t row = node_of_slot(walk->graph, slot);
         if (row == ROW_NONE)
             continue;
-        status = visit_node(walk, row, slot, &last, error);
+        TRY(visit_node(walk, row, slot, &last, error));
         /* Push the children, the largest id first. */
         const struct node_graph *graph = walk->graph;
         for (row_t i = graph->child_first[row + 1]; i-- > graph->child_first[row];) {
@@ -763,10 +760,10 @@ static enum sutra_status walk_from_root(struct walk *walk, row_t root, struct su
             if (child != ROW_NONE && graph->message[child] != ROW_NONE && !was_visited(walk, child))
                 walk->stack[depth++] = child;
         }
-        if (walk->n_visits++ > walk->most_visits && !status)
-            status = graph_error(walk->graph, row, error, "too many nested thread roots");
+        if (walk->n_visits++ > walk->most_visits)
+            return graph_error(walk->graph, row, error, "too many nested thread roots");
     }
-    return status;
+    return SUTRA_OK;
 }
 
 static struct et_text slot_name(const struct node_graph *graph, row_t slot) {
@@ -776,22 +773,20 @@ static struct et_text slot_name(const struct node_graph *graph, row_t slot) {
 /* Nodes outside of all threads: from the roots, then the rest, which is in cycles of parents. */
 static enum sutra_status walk_rest(struct walk *walk, struct sutra_error *error) {
     const struct node_graph *graph = walk->graph;
-    enum sutra_status status = SUTRA_OK;
     walk->rest = true;
     for (int in_cycle = 0; in_cycle < 2; in_cycle++)
-        for (row_t i = 0; i < graph->n_made && !status; i++)
+        for (row_t i = 0; i < graph->n_made; i++)
             if (walk->visited[graph->made[i]] == 0 && (in_cycle || graph->under[graph->made[i]] == ROW_NONE))
-                status = walk_from_root(walk, graph->made[i], error);
-    return status;
+                TRY(walk_from_root(walk, graph->made[i], error));
+    return SUTRA_OK;
 }
 
 static enum sutra_status walk_roots(struct walk *walk, struct sutra_error *error) {
     const struct node_graph *graph = walk->graph;
-    enum sutra_status status = SUTRA_OK;
-    for (row_t i = 0; i < graph->n_made && !status; i++)
+    for (row_t i = 0; i < graph->n_made; i++)
         if (is_thread(slot_name(graph, graph->made[i])))
-            status = walk_from_root(walk, graph->made[i], error);
-    return status || !graph->rules.keep_rootless ? status : walk_rest(walk, error);
+            TRY(walk_from_root(walk, graph->made[i], error));
+    return graph->rules.keep_rootless ? walk_rest(walk, error) : SUTRA_OK;
 }
 
 static enum sutra_status walk_all(struct node_graph *graph, struct sutra_error *error) {
@@ -800,9 +795,10 @@ static enum sutra_status walk_all(struct node_graph *graph, struct sutra_error *
     struct walk walk = {.graph = graph, .most_visits = (uint64_t)n * VISITS_PER_NODE + VISITS_MIN};
     walk.stack = arena_alloc(&graph->arena, (size_t)n + 1, sizeof *walk.stack);
     walk.visited = arena_zeros(&graph->arena, n, sizeof *walk.visited);
-    enum sutra_status status = graph->arena.failed ? error_memory(error) : walk_roots(&walk, error);
+    TRY(arena_status(&graph->arena, error));
+    TRY(walk_roots(&walk, error));
     arena_release(&graph->arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_context *context,
