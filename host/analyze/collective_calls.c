@@ -171,38 +171,25 @@ bool collective_calls_append(struct collective_calls *to, const struct collectiv
 /* ---- A trace ---- */
 
 /* Fields of a kernel. */
-enum call_field {
-    CALL_WHAT,
-    CALL_TYPE,
-    CALL_GROUP,
-    CALL_MEMBERS,
-    CALL_SIZE,
-    CALL_IN,
-    CALL_OUT,
-    CALL_SEQ,
-    CALL_FROM,
-    CALL_TO,
-    CALL_IN_SPLIT,
-    CALL_OUT_SPLIT,
-    CALL_COMMS_ID,
-    N_CALL_FIELDS,
-};
+#define CALL_FIELDS(X)                                                                                                 \
+    X(WHAT, "Collective name")                                                                                         \
+    X(TYPE, "dtype")                                                                                                   \
+    X(GROUP, "Process Group Name")                                                                                     \
+    X(MEMBERS, "Process Group Ranks")                                                                                  \
+    X(SIZE, "Group size")                                                                                              \
+    X(IN, "In msg nelems")                                                                                             \
+    X(OUT, "Out msg nelems")                                                                                           \
+    X(SEQ, "Seq")                                                                                                      \
+    X(FROM, "Src Rank")                                                                                                \
+    X(TO, "Dst Rank")                                                                                                  \
+    X(IN_SPLIT, "In split size")                                                                                       \
+    X(OUT_SPLIT, "Out split size")                                                                                     \
+    X(COMMS_ID, "Comms Id")
 
-static const char *const call_fields[N_CALL_FIELDS] = {
-    [CALL_WHAT] = "Collective name",
-    [CALL_TYPE] = "dtype",
-    [CALL_GROUP] = "Process Group Name",
-    [CALL_MEMBERS] = "Process Group Ranks",
-    [CALL_SIZE] = "Group size",
-    [CALL_IN] = "In msg nelems",
-    [CALL_OUT] = "Out msg nelems",
-    [CALL_SEQ] = "Seq",
-    [CALL_FROM] = "Src Rank",
-    [CALL_TO] = "Dst Rank",
-    [CALL_IN_SPLIT] = "In split size",
-    [CALL_OUT_SPLIT] = "Out split size",
-    [CALL_COMMS_ID] = "Comms Id",
-};
+#define FIELD_NUMBER(field, key) CALL_##field,
+#define FIELD_KEY(field, key)    key,
+enum call_field { CALL_FIELDS(FIELD_NUMBER) N_CALL_FIELDS };
+static const char *const call_fields[N_CALL_FIELDS] = {CALL_FIELDS(FIELD_KEY)};
 
 struct call_reader {
     struct collective_calls *calls;

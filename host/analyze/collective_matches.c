@@ -95,10 +95,9 @@ static int64_t distance(int64_t a, int64_t b) {
 
 /* The first call of a token. */
 static row_t first_of_token(const struct timed_call *timed, row_t n, uint32_t token) {
-    struct bisection search = {0, n};
-    while (search.low < search.high)
-        bisect(&search, timed[bisect_middle(search)].token < token);
-    return search.low;
+    row_t i = 0;
+    BISECT(i, n, timed[i].token < token);
+    return i;
 }
 
 /* Finds the offset of the rank's clock on which most pairs of samples and common calls of the same token agree. False:
@@ -236,12 +235,11 @@ static row_t match_tokens(const struct indexed_token *a, row_t n_a, const struct
 static row_t keep_ascending(struct anchor *anchors, row_t n, row_t *tails, row_t *previous) {
     row_t n_tails = 0;
     for (row_t i = 0; i < n; i++) {
-        struct bisection search = {0, n_tails};
-        while (search.low < search.high)
-            bisect(&search, anchors[tails[bisect_middle(search)]].common < anchors[i].common);
-        previous[i] = search.low ? tails[search.low - 1] : ROW_NONE;
-        tails[search.low] = i;
-        n_tails += search.low == n_tails;
+        row_t at = 0;
+        BISECT(at, n_tails, anchors[tails[at]].common < anchors[i].common);
+        previous[i] = at ? tails[at - 1] : ROW_NONE;
+        tails[at] = i;
+        n_tails += at == n_tails;
     }
     row_t i = n_tails ? tails[n_tails - 1] : ROW_NONE;
     for (row_t k = n_tails; k-- > 0; i = previous[i])
@@ -551,8 +549,7 @@ enum sutra_status collective_matches_find(const struct collective_calls *calls, 
     bool *lacks_comms_id = arena_zeros(arena, calls->n_groups, 1);
     row_t n_ranks = 0, n_kept = 0;
     struct match_key *keys = arena_alloc(arena, n, sizeof *keys);
-    if (arena->failed || !count_ranks(calls, &n_ranks))
-        return error_memory(error);
+    TRY_ALLOC(!arena->failed && count_ranks(calls, &n_ranks), error);
 
     /* A group is numbered by order if a call lacks a number; its messages also if there are more than two members, as
      * each member counts for itself. */

@@ -137,15 +137,10 @@ static void add_step(const struct pipeline_job *job, uint32_t p, const struct pr
         gaps_ns[phase] += gap_ns;
         busy_ns += time.busy_ns;
         end_ns = time.end_ns;
-        table_integer(passes, (int64_t)program->rank);
-        table_integer(passes, step->step);
-        table_integer(passes, u);
+        TABLE_INTEGERS(passes, (int64_t)program->rank, step->step, u);
         table_words(passes, list[u].is_backward ? "backward" : "forward");
         table_integer(passes, counts[list[u].is_backward]++);
-        table_real(passes, time.start_ns / 1e3);
-        table_real(passes, time.end_ns / 1e3);
-        table_real(passes, time.busy_ns / 1e3);
-        table_real(passes, gap_ns / 1e3);
+        TABLE_REALS(passes, time.start_ns / 1e3, time.end_ns / 1e3, time.busy_ns / 1e3, gap_ns / 1e3);
         table_words(passes, phase_names[phase]);
     }
     gaps_ns[PHASE_COOLDOWN] += window->end_ns - end_ns;
@@ -282,9 +277,7 @@ static double add_layer(const struct pipeline_job *job, const struct expert_time
     for (uint64_t i = 0; i < n_sums; i++) {
         table_integer(table, times->layer);
         table_integer(table, (int64_t)job->programs.list[sums[i].program].rank);
-        table_real(table, sums[i].compute_us);
-        table_real(table, mean_us > 0 ? most_us / mean_us : (double)NAN);
-        table_real(table, most_us - mean_us);
+        TABLE_REALS(table, sums[i].compute_us, mean_us > 0 ? most_us / mean_us : (double)NAN, most_us - mean_us);
     }
     return most_us - mean_us;
 }
@@ -338,8 +331,7 @@ static enum sutra_status make_tables(struct pipeline_job *job, struct sutra_pipe
     TRY(programs_make(&job->programs, &target, simulation->job->n_matched_collectives, &job->arena, error));
     job->units = arena_alloc(&job->arena, job->programs.n, sizeof *job->units);
     job->stages = arena_alloc(&job->arena, job->programs.n, sizeof *job->stages);
-    if (job->arena.failed || !programs_stages(&job->programs, &job->arena, job->stages))
-        return error_memory(error);
+    TRY_ALLOC(!job->arena.failed && programs_stages(&job->programs, &job->arena, job->stages), error);
     for (uint32_t p = 0; p < job->programs.n; p++) {
         TRY_ALLOC(program_units_find(&job->programs, &job->programs.list[p], &job->arena, &job->units[p]), error);
         for (uint32_t s = 0; s < job->units[p].n_steps; s++)

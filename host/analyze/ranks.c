@@ -829,8 +829,7 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_ana
     for (size_t i = 0; i < n_paths; i++)
         tasks->list[i] =
             (struct rank_task){.path = arena_text(&tasks->arena, paths[i], strlen(paths[i])), .number = i, .place = i};
-    if (tasks->arena.failed || !pair_table_init(&run.claims))
-        return error_memory(error);
+    TRY_ALLOC(!tasks->arena.failed && pair_table_init(&run.claims), error);
     pthread_mutex_init(&run.mutex, NULL);
     pthread_mutex_init(&run.visiting, NULL);
     pthread_cond_init(&run.turn, NULL);

@@ -266,6 +266,16 @@ void table_integer(struct sutra_table *table, int64_t value) {
         append_bytes(table, &value);
 }
 
+void table_integers(struct sutra_table *table, const int64_t *values, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        table_integer(table, values[i]);
+}
+
+void table_reals(struct sutra_table *table, const double *values, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        table_real(table, values[i]);
+}
+
 void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string) {
     bool has = string != STRING_NONE;
     table_text(table, has ? strings_text(strings, string) : "", has ? strings_length(strings, string) : 0);
@@ -491,8 +501,7 @@ struct sutra_table *result_table_begin(struct sutra_result *result, uint32_t id)
 
 enum sutra_status result_status(const struct sutra_result *result, struct sutra_error *error) {
     for (uint32_t id = 0; id < result->n_tables; id++)
-        if (result->tables[id].failed)
-            return error_memory(error);
+        TRY_ALLOC(!result->tables[id].failed, error);
     return SUTRA_OK;
 }
 

@@ -89,6 +89,14 @@ void table_integer(struct sutra_table *table, int64_t value);
 void table_real(struct sutra_table *table, double value);
 void table_text(struct sutra_table *table, const char *bytes, size_t length);
 
+/* Append the next values of the row: TABLE_REALS(table, mean, median, max). */
+#define TABLE_INTEGERS(table, ...)                                                                                     \
+    table_integers(table, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#define TABLE_REALS(table, ...)                                                                                        \
+    table_reals(table, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+void table_integers(struct sutra_table *table, const int64_t *values, size_t n);
+void table_reals(struct sutra_table *table, const double *values, size_t n);
+
 /* A string, STRING_NONE as "". */
 void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string);
 

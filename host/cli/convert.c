@@ -255,8 +255,7 @@ static enum sutra_status write_ranks(struct convert_job *convert, const struct s
         if ((convert->rank != RANK_UNSET && rank.rank != (int64_t)convert->rank) ||
             (info->rank >= 0 && rank.rank != info->rank))
             continue;
-        if (asprintf(&path, "%s/rank%" PRId64 ".json.gz", job->output, rank.rank) < 0)
-            return error_memory(error);
+        TRY_ALLOC(asprintf(&path, "%s/rank%" PRId64 ".json.gz", job->output, rank.rank) >= 0, error);
         status = sutra_nsys_write_trace(job->context, convert->report, rank.rank, path, &n_bytes, error);
         job->figures.output_bytes += n_bytes;
         free(path);

@@ -89,8 +89,7 @@ static enum sutra_status check_changed(const struct simulate_job *simulate, char
         char *path = NULL;
         if (path_is_stream(job->inputs[i]))
             return error_set(error, SUTRA_USAGE, "--write needs input files with names, not standard input");
-        if (asprintf(&path, "%s/%s", simulate->folder, path_file_name(job->inputs[i])) < 0)
-            return error_memory(error);
+        TRY_ALLOC(asprintf(&path, "%s/%s", simulate->folder, path_file_name(job->inputs[i])) >= 0, error);
         if (paths_same(job->inputs[i], path))
             status = error_file(error, SUTRA_USAGE, job->inputs[i],
                                 "--write would replace the input; name another directory");

@@ -70,10 +70,9 @@ uint64_t rows_sort_unique(row_t *rows, uint64_t n) {
 }
 
 row_t rows_find(const row_t *rows, row_t n, row_t row) {
-    struct bisection at = {0, n};
-    while (at.low < at.high)
-        bisect(&at, rows[bisect_middle(at)] < row);
-    return at.low < n && rows[at.low] == row ? at.low : ROW_NONE;
+    row_t at = 0;
+    BISECT(at, n, rows[at] < row);
+    return at < n && rows[at] == row ? at : ROW_NONE;
 }
 
 void rows_bucket(const row_t *rows, row_t n, const uint32_t *number, uint32_t n_numbers, row_t *first, row_t *sorted) {

@@ -41,33 +41,8 @@ struct slot {
 /* Maximum size of the decimals of a number. */
 #define FRACTION sizeof ".000"
 
-static const char *const field_names[LINE_COUNT] = {
-    [LINE_NODE] = "node",
-    [LINE_PARENT] = "parent",
-    [LINE_HOST_RF] = "host_rf",
-    [LINE_RF] = "rf",
-    [LINE_HOST_TID] = "host_tid",
-    [LINE_TID] = "tid",
-    [LINE_SEQUENCE] = "sequence",
-    [LINE_EXTERNAL] = "external",
-    [LINE_EVENT_STREAM] = "event_stream",
-    [LINE_RECORD] = "record",
-    [LINE_INDEX] = "index",
-    [LINE_TS] = "ts",
-    [LINE_DUR] = "dur",
-    [LINE_CORRELATION] = "correlation",
-    [LINE_PID] = "pid",
-    [LINE_INPUT] = "input",
-    [LINE_STORAGE] = "storage",
-    [LINE_OUTPUT] = "output",
-    [LINE_MADE] = "made",
-    [LINE_SMALL] = "small",
-    [LINE_FRACTION] = "fraction",
-    [LINE_WIDTH] = "width",
-    [LINE_IN] = "in",
-    [LINE_OUT] = "out",
-    [LINE_TURN] = "turn",
-};
+#define FIELD_NAME(field, name) name,
+static const char *const field_names[LINE_COUNT] = {TEMPLATE_FIELDS(FIELD_NAME)};
 
 struct template template_make(struct arena *arena, const char *text, size_t length) {
     size_t n_fields = 0, literal = 0, piece = 0;
@@ -150,6 +125,11 @@ static const char *const annotation_names[N_ANNOTATIONS] = {
 #define GPU                  "'pid': 0, 'tid': @tid@, 'ts': @ts@"
 #define METADATA(name)       "{'name': '" name "', 'ph': 'M', 'ts': @ts@, "
 
+/* The call of a runtime function with this number. */
+#define CALL(name, cbid)                                                                                               \
+    SPAN("cuda_runtime", name)                                                                                         \
+    CPU ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': " cbid ", 'correlation': @correlation@}}"
+
 /* The event of a synchronizing call on the GPU. */
 #define SYNC_EVENT(kind, fields)                                                                                       \
     SPAN("cuda_sync", kind)                                                                                            \
@@ -170,18 +150,12 @@ static const char *const plain_texts[LINE_PROCESS_NODE] = {
     [LINE_LAUNCH_ARROW] = "{'ph': 's', 'id': @correlation@, " CPU ", 'cat': 'ac2g', 'name': 'ac2g'}",
     [LINE_GPU_ARROW] = "{'ph': 'f', 'id': @correlation@, " GPU ", 'cat': 'ac2g', 'name': 'ac2g', 'bp': 'e'}",
     [LINE_CALL_ARROW] = "{'ph': 'f', 'id': @correlation@, " CPU ", 'cat': 'ac2g', 'name': 'ac2g', 'bp': 'e'}",
-    [LINE_OCCUPANCY] = SPAN("cuda_runtime", "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags") CPU
-    ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 251, 'correlation': @correlation@}}",
-    [LINE_SYNC_CALL] = SPAN("cuda_runtime", "cudaStreamSynchronize") CPU
-    ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 131, 'correlation': @correlation@}}",
-    [LINE_DEVICE_SYNC_CALL] = SPAN("cuda_runtime", "cudaDeviceSynchronize") CPU
-    ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 165, 'correlation': @correlation@}}",
-    [LINE_EVENT_SYNC_CALL] = SPAN("cuda_runtime", "cudaEventSynchronize") CPU
-    ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 137, 'correlation': @correlation@}}",
-    [LINE_RECORD_CALL] = SPAN("cuda_runtime", "cudaEventRecord") CPU
-    ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 135, 'correlation': @correlation@}}",
-    [LINE_WAIT_CALL] = SPAN("cuda_runtime", "cudaStreamWaitEvent") CPU
-    ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 147, 'correlation': @correlation@}}",
+    [LINE_OCCUPANCY] = CALL("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "251"),
+    [LINE_SYNC_CALL] = CALL("cudaStreamSynchronize", "131"),
+    [LINE_DEVICE_SYNC_CALL] = CALL("cudaDeviceSynchronize", "165"),
+    [LINE_EVENT_SYNC_CALL] = CALL("cudaEventSynchronize", "137"),
+    [LINE_RECORD_CALL] = CALL("cudaEventRecord", "135"),
+    [LINE_WAIT_CALL] = CALL("cudaStreamWaitEvent", "147"),
     [LINE_SYNC] = SYNC_EVENT("Stream Sync", "'stream': @tid@"),
     [LINE_DEVICE_SYNC] = SYNC_EVENT("Context Sync", "'stream': -1"),
     [LINE_EVENT_SYNC] = SYNC_EVENT("Event Sync", AWAITED "'stream': -1"),

@@ -21,34 +21,36 @@
  *     {'ph': 'X', 'tid': @tid@, 'ts': @ts@}   ->   {"ph": "X", "tid": |tid|, "ts": |ts|}|
  */
 
-enum field {
-    LINE_NODE,         /* id in the host trace */
-    LINE_PARENT,       /* id of the parent there */
-    LINE_HOST_RF,      /* record-function id in the host trace */
-    LINE_RF,           /* record-function id in the device trace */
-    LINE_HOST_TID,     /* thread number in the host trace */
-    LINE_TID,          /* thread or stream in the device trace */
-    LINE_SEQUENCE,     /* sequence number of autograd */
-    LINE_EXTERNAL,     /* external id */
-    LINE_INDEX,        /* index of the event */
-    LINE_TS,           /* start, a time */
-    LINE_DUR,          /* duration, a time */
-    LINE_CORRELATION,  /* correlation, also id of an arrow */
-    LINE_EVENT_STREAM, /* stream of the recorded event */
-    LINE_RECORD,       /* correlation of the call that recorded the event */
-    LINE_PID,
-    LINE_INPUT,    /* id of a tensor, and of its storage */
-    LINE_STORAGE,  /* */
-    LINE_OUTPUT,   /* likewise of an output */
-    LINE_MADE,     /* */
-    LINE_SMALL,    /* 1 to 9 */
-    LINE_FRACTION, /* six digits that do not start with 0 */
-    LINE_WIDTH,    /* a power of two */
-    LINE_IN,       /* input and output elements of a collective on a rank */
-    LINE_OUT,      /* */
-    LINE_TURN,     /* number of a collective in its group */
-    LINE_COUNT,
-};
+/* X(enumerator, name in the text) */
+#define TEMPLATE_FIELDS(X)                                                                                             \
+    X(NODE, "node")                 /* id in the host trace */                                                         \
+    X(PARENT, "parent")             /* id of the parent there */                                                       \
+    X(HOST_RF, "host_rf")           /* record-function id in the host trace */                                         \
+    X(RF, "rf")                     /* record-function id in the device trace */                                       \
+    X(HOST_TID, "host_tid")         /* thread number in the host trace */                                              \
+    X(TID, "tid")                   /* thread or stream in the device trace */                                         \
+    X(SEQUENCE, "sequence")         /* sequence number of autograd */                                                  \
+    X(EXTERNAL, "external")         /* external id */                                                                  \
+    X(INDEX, "index")               /* index of the event */                                                           \
+    X(TS, "ts")                     /* start, a time */                                                                \
+    X(DUR, "dur")                   /* duration, a time */                                                             \
+    X(CORRELATION, "correlation")   /* correlation, also id of an arrow */                                             \
+    X(EVENT_STREAM, "event_stream") /* stream of the recorded event */                                                 \
+    X(RECORD, "record")             /* correlation of the call that recorded the event */                              \
+    X(PID, "pid")                                                                                                      \
+    X(INPUT, "input") /* id of a tensor, and of its storage */                                                         \
+    X(STORAGE, "storage")                                                                                              \
+    X(OUTPUT, "output") /* likewise of an output */                                                                    \
+    X(MADE, "made")                                                                                                    \
+    X(SMALL, "small")       /* 1 to 9 */                                                                               \
+    X(FRACTION, "fraction") /* six digits that do not start with 0 */                                                  \
+    X(WIDTH, "width")       /* a power of two */                                                                       \
+    X(IN, "in")             /* input and output elements of a collective on a rank */                                  \
+    X(OUT, "out")                                                                                                      \
+    X(TURN, "turn") /* number of a collective in its group */
+
+#define FIELD_NUMBER(field, name) LINE_##field,
+enum field { TEMPLATE_FIELDS(FIELD_NUMBER) LINE_COUNT };
 
 /* One number per field; times in nanoseconds, or in microseconds if `integer_times`. */
 struct template_values {

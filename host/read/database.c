@@ -47,8 +47,7 @@ static enum sutra_status report_failure(const struct database *database, int cod
 static enum sutra_status refuse_open_log(const struct database_file *file, struct sutra_error *error) {
     struct stat found;
     char *log = NULL;
-    if (asprintf(&log, "%s-wal", file->path) < 0)
-        return error_memory(error);
+    TRY_ALLOC(asprintf(&log, "%s-wal", file->path) >= 0, error);
     bool is_open = stat(log, &found) == 0 && found.st_size > 0;
     free(log);
     if (!is_open)

@@ -659,8 +659,7 @@ enum sutra_status document_walk(struct document_parts *parts, struct sutra_error
         return error_memory(error);
     for (size_t i = 0; i < parts->n; i++) {
         struct document_part *part = document_part_at(parts, i);
-        if (part->fields.failed)
-            return error_memory(error);
+        TRY_ALLOC(!part->fields.failed, error);
         part->first_row = (row_t)n;
         n += part->n;
         if (n > ROW_LIMIT)

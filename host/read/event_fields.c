@@ -50,77 +50,19 @@ const enum event_field event_value_fields[EVENT_N_VALUES] = {
     [VALUE_WAIT_RECORD] = FIELD_WAIT_RECORD,
 };
 
-static inline bool same(const char *key, const char *name, size_t length) {
-    return memcmp(key, name, length) == 0;
-}
+#define SKIP(field, name)
+#define RETURN_IF_SAME(field, name)                                                                                    \
+    if (length == sizeof name - 1 && memcmp(key, name, sizeof name - 1) == 0)                                          \
+        return FIELD_##field;
 
 static enum event_field outer_field(const char *key, size_t length) {
-    switch (length) {
-    case 2:
-        return same(key, "ts", 2)   ? FIELD_TS
-               : same(key, "ph", 2) ? FIELD_PHASE
-               : same(key, "id", 2) ? FIELD_ID
-                                    : FIELD_NONE;
-    case 3:
-        return same(key, "cat", 3)   ? FIELD_CATEGORY
-               : same(key, "dur", 3) ? FIELD_DUR
-               : same(key, "pid", 3) ? FIELD_PID
-               : same(key, "tid", 3) ? FIELD_TID
-                                     : FIELD_NONE;
-    case 4:
-        return same(key, "name", 4) ? FIELD_NAME : same(key, "args", 4) ? FIELD_ARGS : FIELD_NONE;
-    default:
-        return FIELD_NONE;
-    }
+    EVENT_FIELDS(RETURN_IF_SAME, SKIP);
+    return FIELD_NONE;
 }
 
 static enum event_field inner_field(const char *key, size_t length) {
-    switch (length) {
-    case 4:
-        return same(key, "grid", 4) ? FIELD_GRID : same(key, "Addr", 4) ? FIELD_ADDRESS : FIELD_NONE;
-    case 5:
-        return same(key, "block", 5) ? FIELD_BLOCK : same(key, "Bytes", 5) ? FIELD_BYTES : FIELD_NONE;
-    case 6:
-        return same(key, "stream", 6)   ? FIELD_STREAM
-               : same(key, "device", 6) ? FIELD_DEVICE
-               : same(key, "Ev Idx", 6) ? FIELD_EVENT_INDEX
-                                        : FIELD_NONE;
-    case 10:
-        return same(key, "Input Dims", 10)   ? FIELD_INPUT_SHAPES
-               : same(key, "Input type", 10) ? FIELD_INPUT_TYPES
-               : same(key, "Input dims", 10) ? FIELD_INPUT_DIMS
-                                             : FIELD_NONE;
-    case 11:
-        return same(key, "External id", 11)   ? FIELD_EXTERNAL
-               : same(key, "correlation", 11) ? FIELD_CORRELATION
-               : same(key, "external id", 11) ? FIELD_LOWER_EXTERNAL
-               : same(key, "Output dims", 11) ? FIELD_OUTPUT_DIMS
-                                              : FIELD_NONE;
-    case 13:
-        return same(key, "Fwd thread id", 13)   ? FIELD_FORWARD_THREAD
-               : same(key, "Input Strides", 13) ? FIELD_INPUT_STRIDES
-               : same(key, "shared memory", 13) ? FIELD_SHARED_MEMORY
-                                                : FIELD_NONE;
-    case 14:
-        return same(key, "wait_on_stream", 14) ? FIELD_WAIT_STREAM : FIELD_NONE;
-    case 15:
-        return same(key, "Sequence number", 15)   ? FIELD_SEQUENCE
-               : same(key, "Concrete Inputs", 15) ? FIELD_CONCRETE_INPUTS
-               : same(key, "Collective name", 15) ? FIELD_COLLECTIVE_NAME
-                                                  : FIELD_NONE;
-    case 18:
-        return same(key, "Record function id", 18)   ? FIELD_RF
-               : same(key, "Process Group Name", 18) ? FIELD_PROCESS_GROUP
-                                                     : FIELD_NONE;
-    case 20:
-        return same(key, "registers per thread", 20) ? FIELD_REGISTERS : FIELD_NONE;
-    case 25:
-        return same(key, "est. achieved occupancy %", 25) ? FIELD_OCCUPANCY : FIELD_NONE;
-    case 33:
-        return same(key, "wait_on_cuda_event_record_corr_id", 33) ? FIELD_WAIT_RECORD : FIELD_NONE;
-    default:
-        return FIELD_NONE;
-    }
+    EVENT_FIELDS(SKIP, RETURN_IF_SAME);
+    return FIELD_NONE;
 }
 
 /* Longest raw text of a known key: all characters as \uXXXX. */
@@ -246,40 +188,8 @@ enum event_field event_field_named(const char *name, bool outside) {
 }
 
 const char *event_field_name(enum event_field field) {
-    static const char *const names[] = {"id",
-                                        "ph",
-                                        "ts",
-                                        "cat",
-                                        "dur",
-                                        "pid",
-                                        "tid",
-                                        "name",
-                                        "args",
-                                        "args[\"External id\"]",
-                                        "args[\"Ev Idx\"]",
-                                        "args[\"stream\"]",
-                                        "args[\"device\"]",
-                                        "args[\"Record function id\"]",
-                                        "args[\"Process Group Name\"]",
-                                        "args[\"correlation\"]",
-                                        "args[\"wait_on_stream\"]",
-                                        "args[\"wait_on_cuda_event_record_corr_id\"]",
-                                        "args[\"external id\"]",
-                                        "args[\"Collective name\"]",
-                                        "args[\"Input dims\"]",
-                                        "args[\"Output dims\"]",
-                                        "args[\"Sequence number\"]",
-                                        "args[\"Fwd thread id\"]",
-                                        "args[\"Addr\"]",
-                                        "args[\"Bytes\"]",
-                                        "args[\"Concrete Inputs\"]",
-                                        "args[\"Input type\"]",
-                                        "args[\"Input Dims\"]",
-                                        "args[\"Input Strides\"]",
-                                        "args[\"grid\"]",
-                                        "args[\"block\"]",
-                                        "args[\"registers per thread\"]",
-                                        "args[\"shared memory\"]",
-                                        "args[\"est. achieved occupancy %\"]"};
+#define NAME(field, key)        key,
+#define NAME_INSIDE(field, key) "args[\"" key "\"]",
+    static const char *const names[] = {EVENT_FIELDS(NAME, NAME_INSIDE)};
     return names[field];
 }

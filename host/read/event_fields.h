@@ -76,44 +76,48 @@ static inline struct form *form_find(const struct form *parent, const char *text
     return form;
 }
 
+/* X(field, key) of the event itself, INSIDE(field, key) of its "args" */
+#define EVENT_FIELDS(X, INSIDE)                                                                                        \
+    X(ID, "id")                                                                                                        \
+    X(PHASE, "ph")                                                                                                     \
+    X(TS, "ts")                                                                                                        \
+    X(CATEGORY, "cat")                                                                                                 \
+    X(DUR, "dur")                                                                                                      \
+    X(PID, "pid")                                                                                                      \
+    X(TID, "tid")                                                                                                      \
+    X(NAME, "name")                                                                                                    \
+    X(ARGS, "args")                                                                                                    \
+    INSIDE(EXTERNAL, "External id")                                                                                    \
+    INSIDE(EVENT_INDEX, "Ev Idx")                                                                                      \
+    INSIDE(STREAM, "stream")                                                                                           \
+    INSIDE(DEVICE, "device")                                                                                           \
+    INSIDE(RF, "Record function id")                                                                                   \
+    INSIDE(PROCESS_GROUP, "Process Group Name")                                                                        \
+    INSIDE(CORRELATION, "correlation")                                                                                 \
+    INSIDE(WAIT_STREAM, "wait_on_stream")                                                                              \
+    INSIDE(WAIT_RECORD, "wait_on_cuda_event_record_corr_id")                                                           \
+    INSIDE(LOWER_EXTERNAL, "external id")                                                                              \
+    INSIDE(COLLECTIVE_NAME, "Collective name")                                                                         \
+    INSIDE(INPUT_DIMS, "Input dims")                                                                                   \
+    INSIDE(OUTPUT_DIMS, "Output dims")                                                                                 \
+    INSIDE(SEQUENCE, "Sequence number")                                                                                \
+    INSIDE(FORWARD_THREAD, "Fwd thread id")                                                                            \
+    INSIDE(ADDRESS, "Addr")                                                                                            \
+    INSIDE(BYTES, "Bytes")                                                                                             \
+    INSIDE(CONCRETE_INPUTS, "Concrete Inputs")                                                                         \
+    INSIDE(INPUT_TYPES, "Input type")                                                                                  \
+    INSIDE(INPUT_SHAPES, "Input Dims")                                                                                 \
+    INSIDE(INPUT_STRIDES, "Input Strides")                                                                             \
+    INSIDE(GRID, "grid")                                                                                               \
+    INSIDE(BLOCK, "block")                                                                                             \
+    INSIDE(REGISTERS, "registers per thread")                                                                          \
+    INSIDE(SHARED_MEMORY, "shared memory")                                                                             \
+    INSIDE(OCCUPANCY, "est. achieved occupancy %")
+
+#define FIELD_ENUMERATOR(field, key) FIELD_##field,
 enum event_field {
-    FIELD_ID,
-    FIELD_PHASE,
-    FIELD_TS,
-    FIELD_CATEGORY,
-    FIELD_DUR,
-    FIELD_PID,
-    FIELD_TID,
-    FIELD_NAME,
-    FIELD_ARGS,
-    FIELD_EXTERNAL, /* first member of args */
-    FIELD_EVENT_INDEX,
-    FIELD_STREAM,
-    FIELD_DEVICE,
-    FIELD_RF,
-    FIELD_PROCESS_GROUP,
-    FIELD_CORRELATION,
-    FIELD_WAIT_STREAM,
-    FIELD_WAIT_RECORD,
-    FIELD_LOWER_EXTERNAL,
-    FIELD_COLLECTIVE_NAME,
-    FIELD_INPUT_DIMS,
-    FIELD_OUTPUT_DIMS,
-    FIELD_SEQUENCE,
-    FIELD_FORWARD_THREAD,
-    FIELD_ADDRESS,
-    FIELD_BYTES,
-    FIELD_CONCRETE_INPUTS,
-    FIELD_INPUT_TYPES,
-    FIELD_INPUT_SHAPES,
-    FIELD_INPUT_STRIDES,
-    FIELD_GRID,
-    FIELD_BLOCK,
-    FIELD_REGISTERS,
-    FIELD_SHARED_MEMORY,
-    FIELD_OCCUPANCY,
-    FIELD_NONE,  /* any other */
-    FIELD_NAMED, /* the first field of struct named_fields */
+    EVENT_FIELDS(FIELD_ENUMERATOR, FIELD_ENUMERATOR) FIELD_NONE, /* any other */
+    FIELD_NAMED,                                                 /* the first field of struct named_fields */
 };
 
 /* The fields of values that a copy may change, by enum event_value. */

@@ -118,8 +118,7 @@ enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t si
         }
     }
     libdeflate_free_decompressor(decompressor);
-    if (out->failed)
-        return error_memory(error);
+    TRY_ALLOC(!out->failed, error);
     if (result == LIBDEFLATE_INSUFFICIENT_SPACE && out->capacity >= limit)
         return too_large(name, size, limit, error);
     if (result != LIBDEFLATE_SUCCESS)
@@ -148,8 +147,7 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
             break; /* all is read and all is written */
     }
     ZSTD_freeDCtx(stream);
-    if (out->failed)
-        return error_memory(error);
+    TRY_ALLOC(!out->failed, error);
     if (out->length > limit)
         return too_large(name, size, limit, error);
     if (left != 0)

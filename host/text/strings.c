@@ -162,10 +162,9 @@ static const uint32_t unprintable[][2] = {
 
 static bool is_printable(uint32_t c) {
     const uint32_t n = sizeof unprintable / sizeof *unprintable;
-    struct bisection at = {0, n};
-    while (at.low < at.high)
-        bisect(&at, unprintable[bisect_middle(at)][1] < c);
-    return at.low == n || c < unprintable[at.low][0];
+    uint32_t at = 0;
+    BISECT(at, n, unprintable[at][1] < c);
+    return at == n || c < unprintable[at][0];
 }
 
 static char *write_hex(char *to, char letter, uint32_t value, unsigned n_digits) {

@@ -91,13 +91,9 @@ static void add_ranks(struct sutra_collectives *of, double median_compute_ns) {
     for (row_t i = 0; i < of->n_clocks; i++) {
         const struct rank_waits *sums = &of->sums[i];
         double compute_ns = of->parts[i] ? of->parts[i]->compute_ns : 0;
-        table_integer(table, of->clocks[i].rank);
-        table_integer(table, host_of(of, of->clocks[i].rank));
-        table_integer(table, (int64_t)sums->n);
-        table_real(table, sums->in_ns / 1e3);
-        table_real(table, sums->own_wait_ns / 1e3);
-        table_real(table, sums->wait_caused_ns / 1e3);
-        table_real(table, span_us > 0 ? sums->wait_caused_ns / 10 / span_us : (double)NAN);
+        TABLE_INTEGERS(table, of->clocks[i].rank, host_of(of, of->clocks[i].rank), (int64_t)sums->n);
+        TABLE_REALS(table, sums->in_ns / 1e3, sums->own_wait_ns / 1e3, sums->wait_caused_ns / 1e3,
+                    span_us > 0 ? sums->wait_caused_ns / 10 / span_us : (double)NAN);
         table_integer(table, (int64_t)sums->n_last);
         table_integer(table, (int64_t)sums->n_first);
         table_real(table, sums->n ? 100.0 * (double)sums->n_last / (double)sums->n : (double)NAN);
@@ -115,12 +111,8 @@ static void add_clocks(struct sutra_collectives *of) {
     struct sutra_table *table = result_table_begin(&of->result, SUTRA_COLLECTIVES_CLOCKS);
     for (row_t i = 0; i < of->n_clocks; i++) {
         const struct rank_clock *clock = &of->clocks[i];
-        table_integer(table, clock->rank);
-        table_integer(table, host_of(of, clock->rank));
-        table_integer(table, clock->reference);
-        table_real(table, microseconds(ahead_of(clock)));
-        table_real(table, clock->drift * 1e6);
-        table_real(table, microseconds(clock->spread_ns));
+        TABLE_INTEGERS(table, clock->rank, host_of(of, clock->rank), clock->reference);
+        TABLE_REALS(table, microseconds(ahead_of(clock)), clock->drift * 1e6, microseconds(clock->spread_ns));
         table_integer(table, clock->n);
         table_words(table, clock->n == 0 ? "" : clock->by_messages ? "messages" : "collectives");
         table_integer(table, of->clock_set[i]);
@@ -143,10 +135,7 @@ static void add_hosts(struct sutra_collectives *of, double *values) {
             double apart_us = fabs(microseconds(ahead_of(&of->clocks[i])) - ahead_us);
             residual_us = fmax(residual_us, fmax(apart_us, microseconds(of->clocks[i].spread_ns)));
         }
-        table_integer(table, host);
-        table_integer(table, of->clocks[begin].rank);
-        table_integer(table, of->clocks[end - 1].rank);
-        table_integer(table, end - begin);
+        TABLE_INTEGERS(table, host, of->clocks[begin].rank, of->clocks[end - 1].rank, end - begin);
         table_real(table, ahead_us);
         table_real(table, residual_us);
     }

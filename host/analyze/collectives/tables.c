@@ -193,13 +193,9 @@ enum sutra_status collective_tables_make(struct sutra_collectives *of, struct su
         table_real(all, microseconds(moment_minus(time.at.arrival_ns, of->first_ns)));
         table_integer(all, collective_match_call(&of->calls, &of->matches, match, time.at.first)->rank);
         table_integer(all, collective_match_call(&of->calls, &of->matches, match, time.at.last)->rank);
-        table_real(all, microseconds(time.skew_ns));
-        table_real(all, time.at.wait_ns / match->n / 1e3);
-        table_real(all, microseconds(time.at.transfer_ns));
-        table_real(all, microseconds(time.end_skew_ns));
-        table_real(all, time.algorithm);
-        table_real(all, time.bus);
-        table_real(all, collective_link_percent(of, time.place, time.bus));
+        TABLE_REALS(all, microseconds(time.skew_ns), time.at.wait_ns / match->n / 1e3,
+                    microseconds(time.at.transfer_ns), microseconds(time.end_skew_ns), time.algorithm, time.bus,
+                    collective_link_percent(of, time.place, time.bus));
         table_words(all, kernel_library_names[of->calls.groups[match->group].source.library]);
         table_words(all, kernel_phase_names[of->calls.groups[match->group].source.phase]);
         if (arrivals)
@@ -278,19 +274,11 @@ static void add_kind(const struct sutra_collectives *of, const struct kind_row *
     table_integer(table, rows->n_members);
     table_words(table, collective_place_names[rows->place]);
     table_integer(table, n);
-    table_real(table, sums.transfer_ns / 1e3);
-    table_real(table, sums.transfer_ns / n / 1e3);
-    table_real(table, (double)rows[0].transfer_ns / 1e3);
-    table_real(table, (upper_ns + lower_ns) / 2e3);
-    table_real(table, (double)rows[n - 1].transfer_ns / 1e3);
-    table_real(table, sums.skew_ns / n / 1e3);
-    table_real(table, sums.max_skew_ns / 1e3);
-    table_real(table, sums.wait_ns / sums.n_calls / 1e3);
-    table_real(table, sums.end_skew_ns / n / 1e3);
-    table_real(table, mean_or_none(sums.algorithm, sums.n_timed));
-    table_real(table, bus);
-    table_real(table, sums.n_timed ? sums.max_bus : (double)NAN);
-    table_real(table, collective_link_percent(of, (enum collective_place)rows->place, bus));
+    TABLE_REALS(table, sums.transfer_ns / 1e3, sums.transfer_ns / n / 1e3, (double)rows[0].transfer_ns / 1e3,
+                (upper_ns + lower_ns) / 2e3, (double)rows[n - 1].transfer_ns / 1e3, sums.skew_ns / n / 1e3,
+                sums.max_skew_ns / 1e3, sums.wait_ns / sums.n_calls / 1e3, sums.end_skew_ns / n / 1e3,
+                mean_or_none(sums.algorithm, sums.n_timed), bus, sums.n_timed ? sums.max_bus : (double)NAN,
+                collective_link_percent(of, (enum collective_place)rows->place, bus));
 }
 
 /* ---- By group ---- */
@@ -314,10 +302,7 @@ static void add_group_totals(const struct sutra_collectives *of, const struct ki
     table_words(table, collective_place_names[of->places[rows->group]]);
     table_integer(table, (int64_t)(sums.n - sums.n_messages));
     table_integer(table, (int64_t)sums.n_messages);
-    table_real(table, sums.bytes);
-    table_real(table, sums.transfer_ns / 1e3);
-    table_real(table, sums.wait_ns / sums.n_calls / 1e3);
-    table_real(table, sums.max_skew_ns / 1e3);
+    TABLE_REALS(table, sums.bytes, sums.transfer_ns / 1e3, sums.wait_ns / sums.n_calls / 1e3, sums.max_skew_ns / 1e3);
     table_integer(table, max_rank);
     table_integer(table, max_last);
 }
@@ -334,12 +319,8 @@ static void add_size(const struct sutra_collectives *of, const struct kind_row *
     table_real(table, ldexp(1, rows->bits));
     table_real(table, ldexp(1, rows->bits + 1));
     table_integer(table, n);
-    table_real(table, values[0]);
-    table_real(table, quantile_of(values, n, 0.25));
-    table_real(table, median);
-    table_real(table, quantile_of(values, n, 0.75));
-    table_real(table, values[n - 1]);
-    table_real(table, collective_link_percent(of, (enum collective_place)rows->place, median));
+    TABLE_REALS(table, values[0], quantile_of(values, n, 0.25), median, quantile_of(values, n, 0.75), values[n - 1],
+                collective_link_percent(of, (enum collective_place)rows->place, median));
 }
 
 /* ---- All three ---- */

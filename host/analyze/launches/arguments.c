@@ -118,8 +118,8 @@ enum sutra_status launch_configs_read(struct sutra_context *context, const struc
     struct launch_reader reader = {.kinds = kinds};
     struct requested_column column;
     *kinds = (struct launch_configs){.of = arena_alloc(arena, devices->n, sizeof *kinds->of)};
-    if (arena->failed || !strings_init(&kinds->texts) || strings_intern(&kinds->texts, "", 0) == STRING_NONE)
-        return error_memory(error);
+    TRY_ALLOC(!arena->failed && strings_init(&kinds->texts) && strings_intern(&kinds->texts, "", 0) != STRING_NONE,
+              error);
     TRY(read_launch_column(context, model, &column, error));
     struct arena_mark mark = arena_mark(arena);
     const struct strings *strings = event_columns_strings(model->trace);

@@ -33,8 +33,7 @@ enum sutra_status graph_segment_index(struct graph_segment *segment, struct aren
     uint64_t *sorted = arena_alloc(arena, n, sizeof *sorted);
     uint64_t *prefix = arena_alloc(arena, (size_t)n + 1, sizeof *prefix);
     row_t *rows = arena_alloc(scratch, n, sizeof *rows);
-    if (arena->failed || scratch->failed)
-        return error_memory(error);
+    TRY_ALLOC(!arena->failed && !scratch->failed, error);
     segment->is_named = true;
     prefix[0] = 0;
     for (row_t i = 0; i < n; i++) {

@@ -200,8 +200,9 @@ static enum sutra_status add_segment(struct capture_build *build, int64_t from, 
     build->n_total += end - begin;
     if (build->n_total > SHARED_SEGMENTS * (uint64_t)build->n_calls)
         return SUTRA_OK; /* captures on many threads at a time */
-    if (!arena_grow(build->arena, &capture->segments, capture->n_segments, &build->capacity, sizeof *capture->segments))
-        return error_memory(error);
+    TRY_ALLOC(
+        arena_grow(build->arena, &capture->segments, capture->n_segments, &build->capacity, sizeof *capture->segments),
+        error);
     row_t *call = arena_alloc(build->arena, end - begin, sizeof *call);
     uint32_t *symbol = arena_alloc(build->arena, end - begin, sizeof *symbol);
     TRY(arena_status(build->arena, error));

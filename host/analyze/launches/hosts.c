@@ -256,8 +256,7 @@ enum sutra_status make_host_rows(struct sutra_context *context, struct launch_mo
                                .stop = arena_alloc(arena, n, sizeof(int64_t)),
                                .thread = thread,
                                .kind = arena_alloc(arena, n, sizeof(uint8_t))};
-    if (arena->failed || scratch->failed)
-        return error_memory(error);
+    TRY_ALLOC(!arena->failed && !scratch->failed, error);
 
     /* Distribute them to their threads. */
     for (row_t i = 0; i < n; i++)

@@ -368,8 +368,7 @@ static enum sutra_status number_launchers(struct launch_model *model, struct are
     *attributions = (struct attribution_table){.of_host = rows_none(arena, model->hosts.n),
                                                .host = arena_alloc(arena, devices->n, sizeof *attributions->host)};
     uint64_t *keys = arena_alloc(scratch, devices->n, sizeof *keys);
-    if (arena->failed || scratch->failed)
-        return error_memory(error);
+    TRY_ALLOC(!arena->failed && !scratch->failed, error);
     for (row_t i = 0; i < devices->n; i++) {
         row_t host = devices->launcher[i];
         if (host == ROW_NONE || attributions->of_host[host] != ROW_NONE)

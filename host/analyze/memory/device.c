@@ -187,38 +187,26 @@ static void add_to_group(struct memory_grouping *grouping, uint32_t name, int64_
     grouping->list[slot - 1].bytes += bytes;
 }
 
-struct named_group {
-    struct memory_group group;
-    const struct strings *names;
-};
-
-static int compare_groups(const void *a, const void *b) {
-    const struct named_group *x = a, *y = b;
-    if (x->group.bytes != y->group.bytes)
-        return x->group.bytes > y->group.bytes ? -1 : 1;
-    return memory_compare_names(x->names, x->group.name, y->group.name);
+static int compare_groups(const void *a, const void *b, void *names) {
+    const struct memory_group *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return memory_compare_names(names, x->name, y->name);
 }
 
 /* Sorts the groups into memory of the result, and empties the grouping. */
-static struct memory_groups sort_groups(struct sutra_memory *memory, struct memory_grouping *grouping,
-                                        struct arena *scratch) {
-    struct memory_groups groups = {.n = grouping->n};
-    struct arena_mark mark = arena_mark(scratch);
-    struct named_group *sorted = arena_alloc(scratch, groups.n, sizeof *sorted);
-    groups.list = arena_alloc(&memory->arena, groups.n, sizeof *groups.list);
-    for (uint32_t i = 0; sorted && i < groups.n; i++) {
-        sorted[i] = (struct named_group){grouping->list[i], &memory->names};
+static struct memory_groups sort_groups(struct sutra_memory *memory, struct memory_grouping *grouping) {
+    struct memory_groups groups = {.list = arena_alloc(&memory->arena, grouping->n, sizeof *groups.list)};
+    if (groups.list) /* memory_summarize() reports the failed arena */
+        groups.n = grouping->n;
+    for (uint32_t i = 0; i < groups.n; i++) {
+        groups.list[i] = grouping->list[i];
         groups.bytes += grouping->list[i].bytes;
         grouping->slot[grouping->list[i].name] = 0;
     }
-    if (sorted && groups.list && groups.n)
-        qsort(sorted, groups.n, sizeof *sorted, compare_groups);
-    for (uint32_t i = 0; sorted && groups.list && i < groups.n; i++)
-        groups.list[i] = sorted[i].group;
-    if (!sorted || !groups.list) /* memory_summarize() reports the failed arena */
-        groups.n = 0;
+    if (groups.n)
+        qsort_r(groups.list, groups.n, sizeof *groups.list, compare_groups, &memory->names);
     grouping->n = 0;
-    arena_release(scratch, mark);
     return groups;
 }
 
@@ -296,14 +284,13 @@ static uint32_t combine_pieces(const struct timeline_checksum *checksum) {
 }
 
 struct live_stack {
-    const struct strings *names;
     uint32_t name;
     int64_t size;
 };
 
-static int compare_stacks(const void *a, const void *b) {
+static int compare_stacks(const void *a, const void *b, void *names) {
     const struct live_stack *x = a, *y = b;
-    int order = memory_compare_names(x->names, x->name, y->name);
+    int order = memory_compare_names(names, x->name, y->name);
     return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
@@ -316,7 +303,7 @@ static enum sutra_status checksum_stacks(struct sutra_memory *memory, struct mem
         return error_set(error, SUTRA_DATA, "the stacks of live allocations exceed %.0f MB of text",
                          (double)STACK_BYTES_MAX / 1e6);
     if (device->n_live)
-        qsort(live, device->n_live, sizeof *live, compare_stacks);
+        qsort_r(live, device->n_live, sizeof *live, compare_stacks, &memory->names);
     for (uint32_t i = 0; i < device->n_live; i++) {
         char number[NUMBER_TEXT_MAX + 2] = " ";
         size_t length = 1 + integer_format(live[i].size, number + 1);
@@ -359,7 +346,7 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
     }
     struct live_stack *live = arena_alloc(scratch, device->n_live, sizeof *live);
     for (uint32_t i = 0; live && i < device->n_live; i++) {
-        live[i] = (struct live_stack){.names = &memory->names, .size = allocs->size[rows[i]]};
+        live[i].size = allocs->size[rows[i]];
         TRY(facts->stack_name(facts->arg, rows[i], &live[i].name, error));
     }
     struct memory_grouping grouping = {arena_alloc(scratch, device->n_live, sizeof *grouping.list),
@@ -367,16 +354,16 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
     TRY_ALLOC(live && grouping.list && grouping.slot, error);
     for (uint32_t i = 0; i < device->n_live; i++)
         add_to_group(&grouping, allocs->category[rows[i]], allocs->size[rows[i]]);
-    device->categories = sort_groups(memory, &grouping, scratch);
+    device->categories = sort_groups(memory, &grouping);
     for (uint32_t i = 0; i < device->n_live; i++)
         add_to_group(&grouping, allocs->operator_name[rows[i]], allocs->size[rows[i]]);
-    device->operators = sort_groups(memory, &grouping, scratch);
+    device->operators = sort_groups(memory, &grouping);
     for (uint32_t i = 0; i < device->n_live; i++)
         add_to_group(&grouping, allocs->frame[rows[i]], allocs->size[rows[i]]);
-    device->frames = sort_groups(memory, &grouping, scratch);
+    device->frames = sort_groups(memory, &grouping);
     for (uint32_t i = 0; i < device->n_live; i++)
         add_to_group(&grouping, live[i].name, live[i].size);
-    device->stacks = sort_groups(memory, &grouping, scratch);
+    device->stacks = sort_groups(memory, &grouping);
     if (device->largest != EVENT_NONE) {
         uint32_t i = device->largest;
         device->largest_alloc = (struct memory_group){allocs->frame[i], 1, allocs->size[i]};
@@ -405,7 +392,7 @@ static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct mem
         device->lifetimes[range].count++;
         device->lifetimes[range].bytes += allocs->size[i];
     }
-    device->not_freed = sort_groups(memory, &grouping, scratch);
+    device->not_freed = sort_groups(memory, &grouping);
     return SUTRA_OK;
 }
 
@@ -413,10 +400,9 @@ static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct mem
 
 /* The first index whose time is not before `time_ns`, among the events of a device (Python's bisect_left). */
 static uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns) {
-    struct bisection at = {0, device->n_events};
-    while (at.low < at.high)
-        bisect(&at, device->time_ns[bisect_middle(at) + 1] < time_ns);
-    return at.low;
+    uint32_t event = 0;
+    BISECT(event, device->n_events, device->time_ns[event + 1] < time_ns);
+    return event;
 }
 
 /* Start or end of a step, and the allocations before it. */
@@ -455,10 +441,9 @@ static enum sutra_status count_allocs_of_steps(struct memory_device *device, con
 
 /* Number of events below `event` in an ascending list. */
 static uint32_t events_before(const uint32_t *events, uint32_t n, uint32_t event) {
-    struct bisection at = {0, n};
-    while (at.low < at.high)
-        bisect(&at, events[bisect_middle(at)] < event);
-    return at.low;
+    uint32_t i = 0;
+    BISECT(i, n, events[i] < event);
+    return i;
 }
 
 static enum sutra_status fill_steps(struct memory_device *device, const struct memory_facts *facts,
@@ -503,21 +488,15 @@ ORDER_BY(compare_ends, struct step_end, ASCENDING(event) ASCENDING(step))
 
 /* Number of step ends at or before an event. */
 static uint32_t ends_until(const struct step_end *ends, uint32_t n, uint32_t event) {
-    struct bisection at = {0, n};
-    while (at.low < at.high)
-        bisect(&at, ends[bisect_middle(at)].event <= event);
-    return at.low;
+    uint32_t i = 0;
+    BISECT(i, n, ends[i].event <= event);
+    return i;
 }
 
-struct named_growth {
-    struct memory_growth growth;
-    const struct strings *names;
-};
-
-static int compare_growth(const void *a, const void *b) {
-    const struct named_growth *x = a, *y = b;
-    int64_t of_x = x->growth.last - x->growth.first, of_y = y->growth.last - y->growth.first;
-    return of_x != of_y ? (of_x > of_y ? -1 : 1) : memory_compare_names(x->names, x->growth.frame, y->growth.frame);
+static int compare_growth(const void *a, const void *b, void *names) {
+    const struct memory_growth *x = a, *y = b;
+    int64_t of_x = x->last - x->first, of_y = y->last - y->first;
+    return of_x != of_y ? (of_x > of_y ? -1 : 1) : memory_compare_names(names, x->frame, y->frame);
 }
 
 /* Frames whose live bytes rise from each step's end to the next, except the first step. Most allocations are live at no
@@ -535,7 +514,7 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
     uint32_t *crossing = arena_alloc(scratch, allocs->n, sizeof *crossing); /* live at a step's end */
     int64_t *changes = arena_alloc(scratch, (size_t)n_steps + 1, sizeof *changes);
     int64_t *live = arena_alloc(scratch, n_steps, sizeof *live);
-    struct named_growth *found = arena_alloc(scratch, allocs->n / (n_steps - 2) + 1, sizeof *found);
+    struct memory_growth *found = arena_alloc(scratch, allocs->n / (n_steps - 2) + 1, sizeof *found);
     TRY_ALLOC(ends && first && rows && crossing && changes && live && found, error);
     for (uint32_t i = 0; i < n_steps; i++)
         ends[i] = (struct step_end){device->steps[i].end_event, i};
@@ -581,16 +560,15 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
             rises = live[i] > live[i - 1];
         int64_t last = live[n_steps - 1];
         if (rises && last - live[1] >= floor)
-            found[n_found++] =
-                (struct named_growth){{name, live[1], last, (last - live[1]) / (int64_t)(n_steps - 2)}, &memory->names};
+            found[n_found++] = (struct memory_growth){name, live[1], last, (last - live[1]) / (int64_t)(n_steps - 2)};
     }
     if (n_found)
-        qsort(found, n_found, sizeof *found, compare_growth);
+        qsort_r(found, n_found, sizeof *found, compare_growth, &memory->names);
     device->growing = arena_alloc(&memory->arena, n_found, sizeof *device->growing);
     TRY(arena_status(&memory->arena, error));
     device->n_growing = n_found;
     for (uint32_t i = 0; i < n_found; i++)
-        device->growing[i] = found[i].growth;
+        device->growing[i] = found[i];
     return SUTRA_OK;
 }
 
@@ -598,10 +576,9 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
 
 /* Number of bins whose point is before `point`. */
 static uint32_t bins_before(const struct memory_layers *layers, uint32_t point) {
-    struct bisection at = {0, layers->n};
-    while (at.low < at.high)
-        bisect(&at, layers->points[bisect_middle(at)] < point);
-    return at.low;
+    uint32_t bin = 0;
+    BISECT(bin, layers->n, layers->points[bin] < point);
+    return bin;
 }
 
 static enum sutra_status fill_layers(struct sutra_memory *memory, struct memory_device *device,

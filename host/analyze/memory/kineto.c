@@ -322,18 +322,11 @@ static enum sutra_status sweep_threads(struct kineto *k, struct sutra_error *err
     return SUTRA_OK;
 }
 
-static int compare_times(const void *a, const void *b) {
-    int64_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
-}
+struct optimizer_step {
+    int64_t start, end;
+};
 
-/* Optimizer steps by start, then by end. */
-static int compare_ranges(const void *a, const void *b) {
-    int order = compare_times(a, b);
-    return order ? order : compare_times((const int64_t *)a + 1, (const int64_t *)b + 1);
-}
+ORDER_BY(compare_steps, struct optimizer_step, ASCENDING(start) ASCENDING(end))
 
 /* Starts of backward functions, modules and optimizer steps, and the profiler's steps. */
 static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error) {
@@ -350,8 +343,8 @@ static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error
     k->modules = arena_alloc(k->arena, n, sizeof *k->modules);
     k->optimizer = arena_alloc(k->arena, n, sizeof *k->optimizer);
     k->optimizer_ends = arena_alloc(k->arena, n, sizeof *k->optimizer_ends);
-    int64_t(*pairs)[2] = arena_alloc(k->arena, n, sizeof *pairs);
-    TRY_ALLOC(k->backward && k->modules && k->optimizer && k->optimizer_ends && pairs &&
+    struct optimizer_step *steps = arena_alloc(k->arena, n, sizeof *steps);
+    TRY_ALLOC(k->backward && k->modules && k->optimizer && k->optimizer_ends && steps &&
                   profiler_steps_find(&rows, STEPS_MEMORY, k->arena, &k->steps),
               error);
     for (row_t i = 0; i < n; i++) {
@@ -362,20 +355,18 @@ static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error
             k->backward[k->n_backward++] = start;
         if (kind == RANGE_PYTHON && flags & NAME_MODULE)
             k->modules[k->n_modules++] = start;
-        if (kind == RANGE_ANNOTATION && flags & NAME_OPTIMIZER) {
-            pairs[k->n_optimizer][0] = start;
-            pairs[k->n_optimizer++][1] = end;
-        }
+        if (kind == RANGE_ANNOTATION && flags & NAME_OPTIMIZER)
+            steps[k->n_optimizer++] = (struct optimizer_step){start, end};
     }
     if (k->n_backward)
-        qsort(k->backward, k->n_backward, sizeof *k->backward, compare_times);
+        qsort(k->backward, k->n_backward, sizeof *k->backward, compare_int64s);
     if (k->n_modules)
-        qsort(k->modules, k->n_modules, sizeof *k->modules, compare_times);
+        qsort(k->modules, k->n_modules, sizeof *k->modules, compare_int64s);
     if (k->n_optimizer)
-        qsort(pairs, k->n_optimizer, sizeof *pairs, compare_ranges);
+        qsort(steps, k->n_optimizer, sizeof *steps, compare_steps);
     for (row_t i = 0; i < k->n_optimizer; i++) {
-        k->optimizer[i] = pairs[i][0];
-        k->optimizer_ends[i] = pairs[i][1];
+        k->optimizer[i] = steps[i].start;
+        k->optimizer_ends[i] = steps[i].end;
     }
     return SUTRA_OK;
 }

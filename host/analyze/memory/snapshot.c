@@ -274,8 +274,7 @@ static enum sutra_status match_blocks(struct snapshot *s, const object_t *segmen
                 } else {
                     object_t frames = block_frames(s, block), category = dict_get(o, block, WORD_CATEGORY);
                     block_requested(s, block, &size);
-                    if ((row = trace_add_before(s->trace, size)) == EVENT_NONE)
-                        return error_memory(error);
+                    TRY_ALLOC((row = trace_add_before(s->trace, size)) != EVENT_NONE, error);
                     if (!is_list(frames) && !is_falsy(s, frames))
                         return snapshot_malformed(s, error, "\"frames\" is not a list");
                     if (frames != OBJECT_NONE)
@@ -578,8 +577,8 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
             }
             n++;
         }
-        if (!pass && !(input->devices = arena_zeros(&s->memory->arena, n, sizeof *input->devices)))
-            return error_memory(error);
+        if (!pass)
+            TRY_ALLOC(input->devices = arena_zeros(&s->memory->arena, n, sizeof *input->devices), error);
         input->n_devices = n;
     }
     if (!status && !input->n_devices)
@@ -633,8 +632,8 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
     s->non_python = memory_name(s->memory, "<non-python>", 12);
     s->unknown = memory_name(s->memory, "unknown", 7);
     s->empty = memory_name(s->memory, "", 0);
-    if (s->empty == STRING_NONE || s->arena->failed || !pair_table_init(&s->frames) || !strings_init(&s->texts))
-        return error_memory(error);
+    TRY_ALLOC(s->empty != STRING_NONE && !s->arena->failed && pair_table_init(&s->frames) && strings_init(&s->texts),
+              error);
     return error_name_file(error, read_devices(s, root, input, error), source->name);
 }
 

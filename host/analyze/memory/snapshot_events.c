@@ -547,10 +547,7 @@ enum sutra_status snapshot_find_runs(struct snapshot *s, struct memory_device *d
 }
 
 static int compare_names(const void *a, const void *b, void *names) {
-    uint32_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return memory_compare_names(names, x, y);
+    return memory_compare_names(names, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 /* Live bytes by frame while events are repeated: a tree of maxima over frames in ascending order. */

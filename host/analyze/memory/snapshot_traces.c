@@ -154,8 +154,7 @@ enum sutra_status trace_add_event(const struct snapshot *s, struct snapshot_trac
             trace->n_lost_frees += is_alloc;
         }
         if (is_alloc) {
-            if ((entry->number = row = add_alloc(trace, event->size, i + 1)) == EVENT_NONE)
-                return error_memory(error);
+            TRY_ALLOC((entry->number = row = add_alloc(trace, event->size, i + 1)) != EVENT_NONE, error);
             trace->alloc_list[row] = is_list(event->frames) ? (uint32_t)object_payload(event->frames) : LIST_EMPTY;
             a->category[row] = event->category;
             allocated += event->size;

@@ -474,19 +474,10 @@ static void add_device_tables(const struct table_rows *rows, const char *path) {
     table_file_name(table, path);
     table_words(table, d->name);
     table_integer(table, d->n_events);
-    table_real(table, us(d->time_ns[0]));
-    table_real(table, us(d->time_ns[d->n_events]));
-    table_real(table, us(d->time_ns[d->peak]));
-    table_integer(table, d->active[d->peak]);
-    table_integer(table, d->allocated[d->peak]);
-    table_integer(table, d->reserved[d->peak]);
-    table_integer(table, d->max_reserved);
-    table_integer(table, d->active[d->n_events]);
-    table_integer(table, d->reserved[d->n_events]);
-    table_integer(table, d->n_live);
-    table_integer(table, d->n_ooms);
-    table_integer(table, d->n_retries);
-    table_integer(table, d->n_lost_frees);
+    TABLE_REALS(table, us(d->time_ns[0]), us(d->time_ns[d->n_events]), us(d->time_ns[d->peak]));
+    TABLE_INTEGERS(table, d->active[d->peak], d->allocated[d->peak], d->reserved[d->peak], d->max_reserved,
+                   d->active[d->n_events], d->reserved[d->n_events], d->n_live, d->n_ooms, d->n_retries,
+                   d->n_lost_frees);
 }
 
 static void add_groups_tables(const struct table_rows *rows, const char *group_by, const struct memory_groups *groups) {
@@ -508,21 +499,13 @@ static void add_steps_tables(const struct table_rows *rows) {
         table_integer(table, step->number);
         table_real(table, us(step->start_ns));
         table_real(table, us(step->end_ns));
-        table_integer(table, step->start_active);
-        table_integer(table, step->end_active);
-        table_integer(table, step->peak_active);
-        table_integer(table, step->max_reserved);
-        table_integer(table, step->n_allocs);
-        table_integer(table, step->allocated_bytes);
-        table_integer(table, step->n_segment_allocs);
-        table_integer(table, step->growth);
+        TABLE_INTEGERS(table, step->start_active, step->end_active, step->peak_active, step->max_reserved,
+                       step->n_allocs, step->allocated_bytes, step->n_segment_allocs, step->growth);
     }
     for (uint32_t i = 0; i < d->n_growing; i++) {
         struct sutra_table *table = begin(rows, SUTRA_MEMORY_GROWTH);
         table_string(table, &rows->memory->names, d->growing[i].frame);
-        table_integer(table, d->growing[i].first);
-        table_integer(table, d->growing[i].last);
-        table_integer(table, d->growing[i].per_step);
+        TABLE_INTEGERS(table, d->growing[i].first, d->growing[i].last, d->growing[i].per_step);
     }
 }
 
@@ -562,12 +545,9 @@ static void add_segments_tables(const struct table_rows *rows) {
         table_string(table, &rows->memory->names, group->type);
         table_text(table, pool,
                    (size_t)snprintf(pool, sizeof pool, "%" PRId64 ",%" PRId64, group->pool[0], group->pool[1]));
-        const int64_t values[] = {state->n_segments,         state->reserved,       state->allocated,
-                                  state->requested,          state->pending_free,   state->inactive,
-                                  state->inactive_split,     state->releasable,     state->internal,
-                                  state->largest_free_block, state->largest_segment};
-        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
-            table_integer(table, values[k]);
+        TABLE_INTEGERS(table, state->n_segments, state->reserved, state->allocated, state->requested,
+                       state->pending_free, state->inactive, state->inactive_split, state->releasable, state->internal,
+                       state->largest_free_block, state->largest_segment);
     }
 }
 
@@ -580,12 +560,8 @@ static void add_ooms_tables(const struct table_rows *rows) {
         struct sutra_table *table = begin(rows, SUTRA_MEMORY_OOMS);
         table_integer(table, is_full ? (int64_t)oom->event : -1);
         table_real(table, us(oom->time_ns));
-        table_integer(table, oom->requested);
-        table_integer(table, is_full ? oom->device_free : -1);
-        table_integer(table, oom->active);
-        table_integer(table, oom->reserved);
-        table_integer(table, oom->largest_free_block);
-        table_integer(table, is_full ? oom->fits_unfragmented : -1);
+        TABLE_INTEGERS(table, oom->requested, is_full ? oom->device_free : -1, oom->active, oom->reserved,
+                       oom->largest_free_block, is_full ? oom->fits_unfragmented : -1);
         table_string(table, names, is_full ? oom->frame : STRING_NONE);
         table_string(table, names, is_full ? oom->operator_name : STRING_NONE);
         table_string(table, names, oom->n_frames ? oom->largest_frames[0].name : STRING_NONE);
@@ -616,9 +592,7 @@ static bool add_comparison_tables(struct sutra_memory *memory) {
                 table_words(table, pairs[i].of[0] ? a->name : b->name);
                 table_words(table, lists[l].group_by);
                 table_string(table, &memory->names, changes[k].name);
-                table_integer(table, changes[k].a);
-                table_integer(table, changes[k].b);
-                table_integer(table, changes[k].b - changes[k].a);
+                TABLE_INTEGERS(table, changes[k].a, changes[k].b, changes[k].b - changes[k].a);
             }
             arena_release(&scratch, mark);
         }
@@ -643,9 +617,7 @@ enum sutra_status memory_make_tables(struct sutra_memory *memory, struct sutra_e
                 struct sutra_table *table = begin(&rows, SUTRA_MEMORY_TIMELINE);
                 table_integer(table, (int64_t)point - 1);
                 table_real(table, us(d->time_ns[point]));
-                table_integer(table, d->allocated[point]);
-                table_integer(table, d->active[point]);
-                table_integer(table, d->reserved[point]);
+                TABLE_INTEGERS(table, d->allocated[point], d->active[point], d->reserved[point]);
             }
             add_groups_tables(&rows, "category", &d->categories);
             add_groups_tables(&rows, "operator", &d->operators);

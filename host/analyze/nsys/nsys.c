@@ -396,10 +396,7 @@ static enum sutra_status add_projection(struct sutra_nsys *nsys, const struct en
         size_t length = strlen(list[i].text);
         table_text(table, list[i].text, length);
         table_words(table, list[i].text + length + 1);
-        table_integer(table, list[i].total);
-        table_integer(table, p.range_ns[g]);
-        table_integer(table, (int64_t)all[g].count);
-        table_integer(table, p.n_ops[g]);
+        TABLE_INTEGERS(table, list[i].total, p.range_ns[g], (int64_t)all[g].count, p.n_ops[g]);
         add_description(table, &all[g]);
     }
     strings_free(&p.texts);
@@ -428,11 +425,7 @@ static void add_stream_gaps(struct sutra_nsys *nsys, const struct rank_gpu *gpu,
         int64_t gap = list[i].start - list[i - 1].end;
         if (list[i].stream != list[i - 1].stream || gap <= nsys->min_gap_ns)
             continue;
-        table_integer(table, gpu->rank);
-        table_integer(table, gpu->device);
-        table_integer(table, list[i].stream);
-        table_integer(table, list[i - 1].end);
-        table_integer(table, gap);
+        TABLE_INTEGERS(table, gpu->rank, gpu->device, list[i].stream, list[i - 1].end, gap);
     }
 }
 
@@ -484,10 +477,7 @@ static enum sutra_status add_gpu(struct sutra_nsys *nsys, const struct engine *e
     for (row_t i = 1; i < all.n && !status; i++) {
         if (all.start[i] - all.end[i - 1] < nsys->min_gap_ns)
             continue;
-        table_integer(gaps, gpu->rank);
-        table_integer(gaps, gpu->device);
-        table_integer(gaps, all.end[i - 1]);
-        table_integer(gaps, all.start[i] - all.end[i - 1]);
+        TABLE_INTEGERS(gaps, gpu->rank, gpu->device, all.end[i - 1], all.start[i] - all.end[i - 1]);
     }
     if (!status) {
         struct sutra_table *table = &nsys->result.tables[SUTRA_NSYS_EXPOSED];
@@ -499,17 +489,8 @@ static enum sutra_status add_gpu(struct sutra_nsys *nsys, const struct engine *e
         }
         const int64_t exposed =
             (int64_t)(states.length[1 << COMMUNICATION] + states.length[1 << COMMUNICATION | 1 << MEMORY]);
-        const int64_t values[] = {gpu->rank,
-                                  gpu->device,
-                                  last_end - first_start,
-                                  of_set[COMPUTE],
-                                  of_set[COMMUNICATION],
-                                  exposed,
-                                  of_set[MEMORY],
-                                  (int64_t)states.length[1 << MEMORY],
-                                  last_end - first_start - busy};
-        for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-            table_integer(table, values[i]);
+        TABLE_INTEGERS(table, gpu->rank, gpu->device, last_end - first_start, of_set[COMPUTE], of_set[COMMUNICATION],
+                       exposed, of_set[MEMORY], (int64_t)states.length[1 << MEMORY], last_end - first_start - busy);
     }
     merged_free(&merged);
     merged_free(&all);
@@ -562,9 +543,7 @@ static void add_steps(struct sutra_nsys *nsys) {
     struct sutra_table *table = result_table_begin(&nsys->result, SUTRA_NSYS_STEPS);
     for (uint64_t i = 0; i < nsys->report.n_steps; i++) {
         const struct nsys_step *step = &nsys->report.steps[i];
-        const int64_t values[] = {step->rank, step->step, step->tid, step->start, step->dur};
-        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
-            table_integer(table, values[k]);
+        TABLE_INTEGERS(table, step->rank, step->step, step->tid, step->start, step->dur);
     }
 }
 

@@ -255,12 +255,9 @@ static void add_configuration(const struct kernels_run *from, const struct activ
     table_stream(from->input->context, model, group->first, table);
     table_string(table, &from->launches.texts, launch->grid);
     table_string(table, &from->launches.texts, launch->block);
-    table_real(table, launch->numbers.registers);
-    table_real(table, launch->numbers.shared_memory);
-    table_real(table, group->n_recorded ? group->recorded / group->n_recorded : (double)NAN);
-    table_real(table, occupancy.occupied * 100);
-    table_real(table, occupancy.limit * 100);
-    table_real(table, occupancy.waves);
+    TABLE_REALS(table, launch->numbers.registers, launch->numbers.shared_memory,
+                group->n_recorded ? group->recorded / group->n_recorded : (double)NAN, occupancy.occupied * 100,
+                occupancy.limit * 100, occupancy.waves);
     const struct strings *texts = event_columns_strings(model->trace);
     uint32_t limits = from->limits_of.string[event];
     table_words(table, limits == STRING_NONE ? "" : strings_text(texts, limits));
@@ -277,10 +274,7 @@ static void add_name(const struct kernels_run *from, uint32_t g, struct sutra_ta
     table_integer(table, group->n);
     table_real(table, (double)group->ticks / model->ticks_per_us);
     add_share(table, (double)group->ticks, (double)from->input->device_ticks);
-    table_real(table, durations->mean);
-    table_real(table, durations->min);
-    table_real(table, durations->q50);
-    table_real(table, durations->max);
+    TABLE_REALS(table, durations->mean, durations->min, durations->q50, durations->max);
     add_share(table, group->n_short, group->n);
     table_real(table, delays->mean);
     table_real(table, delays->q50);
@@ -708,9 +702,7 @@ static void add_counter_row(const struct counter_run *run, const struct profiler
     else
         table_string(table, model->strings, host_name(model, steps->row[key[3]]));
     table_integer(table, (int64_t)sum->n);
-    table_real(table, sum->sum / (double)sum->n);
-    table_real(table, sum->min);
-    table_real(table, sum->max);
+    TABLE_REALS(table, sum->sum / (double)sum->n, sum->min, sum->max);
 }
 
 enum sutra_status operators_counters(const struct op_input *input, struct arena *arena,

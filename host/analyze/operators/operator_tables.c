@@ -122,10 +122,9 @@ static double us_of(const struct launch_model *model, wide_t ticks) {
 /* The columns that all tables end with. */
 static void add_sum(const struct op_input *input, const struct launcher_sum *sum, struct sutra_table *table) {
     table_integer(table, (int64_t)sum->works);
-    table_real(table, us_of(input->model, sum->device));
-    table_real(table, us_of(input->model, sum->direct));
-    table_real(table, us_of(input->model, sum->subtree));
-    table_real(table, input->device_ticks ? (double)sum->device / (double)input->device_ticks * 100 : (double)NAN);
+    TABLE_REALS(table, us_of(input->model, sum->device), us_of(input->model, sum->direct),
+                us_of(input->model, sum->subtree),
+                input->device_ticks ? (double)sum->device / (double)input->device_ticks * 100 : (double)NAN);
 }
 
 /* ---- By name ---- */
@@ -406,8 +405,7 @@ static enum sutra_status sum_kernels(const struct launch_model *model, bool by_o
     tuples_free(&keys);
     double *values = arena_alloc(arena, *n, sizeof *values);
     *order = arena_alloc(arena, *n, sizeof **order);
-    if (!ok || arena->failed)
-        return error_memory(error);
+    TRY_ALLOC(ok && !arena->failed, error);
     for (uint32_t k = 0; k < *n; k++)
         values[k] = (double)(*sums)[k].ticks;
     return row_groups_order(values, *n, arena, *order, error);

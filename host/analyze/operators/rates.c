@@ -172,11 +172,9 @@ static void add_known(const struct rates_run *run, const struct rate_row *row, s
     struct roofline at = {.min_s = NAN};
     if (run->has_peaks)
         at = roofline_of(&run->peaks, flops, row->tf32);
-    table_real(table, flops->flops / 1e9);
-    table_real(table, flops->bytes / 1e6);
-    table_real(table, flops->bytes > 0 ? flops->flops / flops->bytes : none);
-    table_real(table, self_device_us > 0 ? flops->flops * calls / self_device_us / 1e6 : none);
-    table_real(table, self_device_us > 0 ? flops->bytes * calls / self_device_us / 1e6 : none);
+    TABLE_REALS(table, flops->flops / 1e9, flops->bytes / 1e6, flops->bytes > 0 ? flops->flops / flops->bytes : none,
+                self_device_us > 0 ? flops->flops * calls / self_device_us / 1e6 : none,
+                self_device_us > 0 ? flops->bytes * calls / self_device_us / 1e6 : none);
     table_text(table, unit, (size_t)n_unit);
     table_words(table, isnan(at.min_s) ? "" : at.by_compute ? "compute" : "memory");
     table_real(table, self_device_us > 0 ? at.min_s * 1e6 * calls / self_device_us * 100 : none);
@@ -284,9 +282,7 @@ static void add_step(const struct rates_run *run, const struct rate_step *step, 
         table_words(table, "all");
     else
         table_string(table, run->model->strings, step->name);
-    table_real(table, step_s * 1e6);
-    table_real(table, step->flops / 1e12);
-    table_real(table, step_s > 0 ? rate : (double)NAN);
+    TABLE_REALS(table, step_s * 1e6, step->flops / 1e12, step_s > 0 ? rate : (double)NAN);
     table_words(table, run->has_peaks ? run->peaks.name : "");
     table_words(table, precision == PRECISION_NONE ? "" : precision_names[precision]);
     table_real(table, peak > 0 ? peak : (double)NAN);

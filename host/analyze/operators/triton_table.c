@@ -145,9 +145,7 @@ static enum sutra_status add_row(const struct triton_rows *of, const struct trit
     table_real(table, work.rnumel);
     table_integer(table, row->calls);
     table_integer(table, row->kernels);
-    table_real(table, (double)row->ticks / model->ticks_per_us);
-    table_real(table, work.flops / 1e9);
-    table_real(table, work.bytes / 1e6);
+    TABLE_REALS(table, (double)row->ticks / model->ticks_per_us, work.flops / 1e9, work.bytes / 1e6);
     for (int field = FIELD_HASH; field <= FIELD_KWARGS; field++) {
         uint32_t text = row->member == ROW_NONE ? STRING_NONE
                                                 : of->fields[field].string[model->hosts.event[of->hosts[row->member]]];

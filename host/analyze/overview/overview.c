@@ -188,8 +188,7 @@ enum sutra_status overview_streams_add(struct sutra_context *context, const stru
     tuples_free(&numbers);
     uint32_t *order = arena_alloc(scratch, n, sizeof *order);
     double *total_us = arena_zeros(scratch, n, sizeof *total_us);
-    if (!ok || scratch->failed)
-        return error_memory(error);
+    TRY_ALLOC(ok && !scratch->failed, error);
 
     for (uint32_t i = 0; i < n; i++) {
         for (int class = 0; class < DEVICE_N_CLASSES; class ++)

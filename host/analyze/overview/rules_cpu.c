@@ -131,14 +131,13 @@ static int64_t long_gap_ticks(const struct diagnosis *d, const struct overview_g
         return 0;
 
     /* No activity was launched meanwhile. */
-    struct bisection next = {0, measures->n_launched};
-    while (next.low < next.high)
-        bisect(&next, model->hosts.start[model->devices.call[measures->launched[bisect_middle(next)]]] < gap->begin);
+    row_t next = 0;
+    BISECT(next, measures->n_launched, model->hosts.start[model->devices.call[measures->launched[next]]] < gap->begin);
     bool is_unknown =
         d->overview->window.n_steps == 0 && gap->begin == d->overview->window.from &&
         rows[*longest].frame == ROW_NONE; /* the time before the first activity of a trace without steps */
-    bool has_launch = next.low < measures->n_launched &&
-                      model->hosts.start[model->devices.call[measures->launched[next.low]]] < launch;
+    bool has_launch =
+        next < measures->n_launched && model->hosts.start[model->devices.call[measures->launched[next]]] < launch;
     return has_launch || is_unknown ? 0 : host;
 }
 

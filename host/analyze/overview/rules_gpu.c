@@ -51,10 +51,11 @@ static double busy_share(const struct diagnosis *d, double ticks) {
     return percent_of_device(d, ticks) / 100 * (double)overview_busy(d->overview);
 }
 
-/* Makes the finding of a kernel rule, without evidence, from marked activities (by row of devices): a faster kernel
- * saves at most the time in which the CPU waits for the GPU. *added is NULL if none is in the window. */
+/* Makes the finding of a kernel rule, without evidence, from marked activities (by row of devices) of this duration: a
+ * faster kernel saves at most the time in which the CPU waits for the GPU. *added is NULL if none is in the window. */
 static enum sutra_status add_kernel_finding(struct diagnosis *d, const struct finding_rule *rule, const uint8_t *marked,
-                                            double saving, struct overview_finding **added, struct sutra_error *error) {
+                                            double duration, double saving, struct overview_finding **added,
+                                            struct sutra_error *error) {
     const struct overview_window *window = &d->overview->window;
     const struct device_rows *devices = &d->model->devices;
     const double waits = (double)d->measures.blocked_on_device;
@@ -70,6 +71,8 @@ static enum sutra_status add_kernel_finding(struct diagnosis *d, const struct fi
     set_finding_saving(d, finding, fmin(saving, waits));
     finding->uncapped = percent_of_window(d, saving);
     finding->limited_by = waits < saving ? LIMIT_HOST_WAITS : LIMIT_NONE;
+    set_finding_now(finding, "%s", finding_percent(duration, (double)d->measures.device_time).text);
+    add_finding_number(finding, "device_percent", percent_of_device(d, duration));
     for (row_t i = 0; i < devices->n; i++)
         ticks[i] = marked[i] ? ticks_within(devices->start[i], devices->stop[i], window->from, window->to) : 0;
     TRY(find_device_places(d, ticks, false, &finding->where, error));
@@ -94,13 +97,13 @@ static const uint8_t *mark_kernels(const struct diagnosis *d, const char *const 
 
 /* The same for kernels with these words; `main_name` is the one with most time. */
 static enum sutra_status add_family_finding(struct diagnosis *d, const struct finding_rule *rule,
-                                            const char *const *words, const char *const *without, double saving,
-                                            uint32_t main_name, struct overview_finding **added,
+                                            const char *const *words, const char *const *without, double duration,
+                                            double saving, uint32_t main_name, struct overview_finding **added,
                                             struct sutra_error *error) {
     struct arena_mark mark = arena_mark(d->arena);
     const uint8_t *marked = mark_kernels(d, words, without);
     TRY_ALLOC(marked, error);
-    TRY(add_kernel_finding(d, rule, marked, saving, added, error));
+    TRY(add_kernel_finding(d, rule, marked, duration, saving, added, error));
     if (*added)
         copy_finding_name(d, main_name, (*added)->where.frame, sizeof(*added)->where.frame);
     arena_release(d->arena, mark);
@@ -269,14 +272,12 @@ static enum sutra_status find_fp32(struct diagnosis *d, struct sutra_error *erro
     if (major.at && field_integer(document->source.bytes + major.at, &capability) && capability < TENSOR_CORES_SINCE)
         return SUTRA_OK;
     struct overview_finding *finding;
-    TRY(add_family_finding(d, &rule_fp32, words, without, busy * FP32_SAVING, main_name, &finding, error));
+    TRY(add_family_finding(d, &rule_fp32, words, without, ticks, busy * FP32_SAVING, main_name, &finding, error));
     if (!finding)
         return SUTRA_OK;
     append_finding_text(finding,
                         "%s of GPU time is FP32 matrix multiplication and convolution (%s); about half can go.",
                         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
-    set_finding_now(finding, "%s", finding_percent(ticks, (double)d->measures.device_time).text);
-    add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
     add_finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
     add_finding_number(finding, "host_waits_us", (double)d->measures.blocked_on_device / 1000 / d->measures.n_steps);
     return SUTRA_OK;
@@ -408,7 +409,7 @@ static enum sutra_status find_unfused_attention(struct diagnosis *d, struct sutr
         marked[i] = op == softmax || op == bmm;
     }
     struct overview_finding *finding;
-    TRY(add_kernel_finding(d, &rule_unfused_attention, marked, saving, &finding, error));
+    TRY(add_kernel_finding(d, &rule_unfused_attention, marked, ticks, saving, &finding, error));
     arena_release(d->arena, mark);
     if (!finding)
         return SUTRA_OK;
@@ -417,8 +418,6 @@ static enum sutra_status find_unfused_attention(struct diagnosis *d, struct sutr
                         finding_percent(ticks, (double)measures->device_time).text, brief_time_text(ticks / steps).text,
                         steps > 1 ? " per step" : "", flops < 1e11 ? 1 : 2, flops < 1e11 ? flops / 1e9 : flops / 1e12,
                         flops < 1e11 ? "GFLOP" : "TFLOP", brief_time_text(fused / steps).text);
-    set_finding_now(finding, "%s", finding_percent(ticks, (double)measures->device_time).text);
-    add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
     add_finding_number(finding, "unfused_us", ticks / 1000 / measures->n_steps);
     add_finding_number(finding, "fused_us", fused / 1000 / measures->n_steps);
     return SUTRA_OK;
@@ -455,16 +454,14 @@ static enum sutra_status find_elementwise_fusion(struct diagnosis *d, struct sut
         percent_of_window(d, busy) < ELEMENTWISE_BUSY)
         return SUTRA_OK;
     struct overview_finding *finding;
-    TRY(add_family_finding(d, &rule_elementwise_fusion, words, without, busy_share(d, ticks) * ELEMENTWISE_SAVING,
-                           main_name, &finding, error));
+    TRY(add_family_finding(d, &rule_elementwise_fusion, words, without, ticks,
+                           busy_share(d, ticks) * ELEMENTWISE_SAVING, main_name, &finding, error));
     if (!finding)
         return SUTRA_OK;
     append_finding_text(
         finding, "Elementwise kernels take %s of GPU time (mostly %s), and the GPU is busy %s. More than half can go.",
         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text,
         finding_percent(busy, d->measures.window).text);
-    set_finding_now(finding, "%s", finding_percent(ticks, (double)d->measures.device_time).text);
-    add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
     add_finding_number(finding, "busy_percent", percent_of_window(d, busy));
     return SUTRA_OK;
 }
@@ -506,13 +503,11 @@ static enum sutra_status find_layout(struct diagnosis *d, struct sutra_error *er
         percent_of_window(d, busy) < LAYOUT_PERCENT)
         return SUTRA_OK;
     struct overview_finding *finding;
-    TRY(add_family_finding(d, &rule_layout, words, without, busy, main_name, &finding, error));
+    TRY(add_family_finding(d, &rule_layout, words, without, ticks, busy, main_name, &finding, error));
     if (!finding)
         return SUTRA_OK;
     append_finding_text(finding, "%s of GPU time converts layouts (%s).",
                         finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
-    set_finding_now(finding, "%s", finding_percent(ticks, (double)d->measures.device_time).text);
-    add_finding_number(finding, "device_percent", percent_of_device(d, ticks));
     add_finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
     return SUTRA_OK;
 }

@@ -112,11 +112,9 @@ static void append_times(struct sutra_table *table, const struct step_group *gro
         squares += deviation * deviation;
     }
     table_integer(table, (int64_t)group->n);
-    table_real(table, mean);
-    table_real(table, group->n > 1 ? sqrt(squares / (double)(group->n - 1)) : NAN);
-    table_real(table, table_get_real(group->steps, STEPS_TIME, find_extreme(group, -1)));
-    table_real(table, median_of(group, STEPS_TIME));
-    table_real(table, table_get_real(group->steps, STEPS_TIME, find_extreme(group, 1)));
+    TABLE_REALS(table, mean, group->n > 1 ? sqrt(squares / (double)(group->n - 1)) : NAN,
+                table_get_real(group->steps, STEPS_TIME, find_extreme(group, -1)), median_of(group, STEPS_TIME),
+                table_get_real(group->steps, STEPS_TIME, find_extreme(group, 1)));
 }
 
 /* ---- Tables of groups ---- */

@@ -410,8 +410,7 @@ static enum sutra_status find_recorded_steps(const struct overview *overview, st
         TRY(find_repetitions(overview, scratch, &begin, &n, error));
     }
     steps->list = arena_alloc(arena, n, sizeof *steps->list);
-    if (scratch->failed || arena->failed || (n > 0 && !begin))
-        return error_memory(error);
+    TRY_ALLOC(!scratch->failed && !arena->failed && (n == 0 || begin), error);
     return append_tiles(overview, begin, window->n_steps ? window->steps : NULL, n, scratch, steps, error);
 }
 

@@ -122,11 +122,6 @@ static void read_device_name(const struct diagnosis *d, struct rank_verdict *ver
 /* A step is slow if it takes this many medians. */
 #define SLOW_STEP_MEDIANS 1.2
 
-static int compare_ticks(const void *left, const void *right) {
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Names the slowest step, and the part that makes it slower than the mean of the other steps. */
 static enum sutra_status describe_slow_step(const struct diagnosis *d, struct rank_verdict *verdict,
                                             struct sutra_error *error) {
@@ -150,7 +145,7 @@ static enum sutra_status describe_slow_step(const struct diagnosis *d, struct ra
             slowest = step;
     }
     if (n > 1)
-        qsort(lengths, n, sizeof *lengths, compare_ticks);
+        qsort(lengths, n, sizeof *lengths, compare_int64s);
     int64_t median = n ? lengths[upper_median_at(n)] : 0;
     arena_release(d->arena, mark);
     if (n < 3 || (double)(slowest->end - slowest->begin) <= SLOW_STEP_MEDIANS * (double)median)

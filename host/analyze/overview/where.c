@@ -103,12 +103,7 @@ struct unit_sum {
 /* Units that are named; units with equal names are joined. */
 #define NAMED_UNITS 24
 
-static int compare_units(const void *left, const void *right) {
-    const struct unit_sum *a = left, *b = right;
-    if (a->ticks != b->ticks)
-        return a->ticks > b->ticks ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+ORDER_BY(compare_units, struct unit_sum, DESCENDING(ticks) ASCENDING_TEXT(name))
 
 /* The units with most time: sums[string] of a phase, or of several phases one after another. */
 struct unit_list {
