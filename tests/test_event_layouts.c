@@ -1,5 +1,5 @@
 /*
- * test_event_places.c - tests parsing of events with the layouts learned from earlier events against parsing each event
+ * test_event_layouts.c - tests parsing of events with the layouts learned from earlier events against parsing each event
  * alone: the same offsets, the same end and the same errors.
  */
 #include "base/memory.h"

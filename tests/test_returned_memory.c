@@ -1,5 +1,5 @@
 /*
- * test_given_back.c - tests that the memory of trace text is returned to the system after parsing.
+ * test_returned_memory.c - tests that the memory of trace text is returned to the system after parsing.
  */
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ static void write_trace(char *path) {
 }
 
 static void parsed_text_is_returned_to_the_system(void **state) {
-    char path[] = "/tmp/test_given_back.XXXXXX";
+    char path[] = "/tmp/test_returned_memory.XXXXXX";
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_context *context = NULL;
     struct sutra_device_trace *trace = NULL;

@@ -1,5 +1,5 @@
 /*
- * test_linked_spend.c - tests conversion that frees the traces early: the file is the same as with the traces kept; the
+ * test_linked_free.c - tests conversion that frees the traces early: the file is the same as with the traces kept; the
  * columns are freed afterwards, the report is not.
  */
 #include "job/rank_link.h"

@@ -1,5 +1,5 @@
 /*
- * test_et_meet.c - tests the changes to a rank's file after the collectives of its job were matched: start times,
+ * test_et_match.c - tests the changes to a rank's file after the collectives of its job were matched: start times,
  * attributes of collectives, and fields that do not change.
  */
 #include "et_text.h"
