@@ -81,13 +81,6 @@ static inline char *linked_text(struct sutra_context *context, const struct sutr
 static inline struct outcome link_bytes(const char *host, size_t host_size, const char *device, size_t device_size,
                                         unsigned flags) {
     struct outcome outcome = {0};
-    struct sutra_context_options options = {.size = sizeof options,
-                                            .n_threads = 2,
-                                            .strict = flags & CASE_STRICT,
-                                            .lenient = (flags & CASE_LENIENT) != 0,
-                                            .warning = note_warning,
-                                            .arg = &outcome};
-    struct sutra_context *context = NULL;
     struct sutra_host_trace *host_trace = NULL;
     struct sutra_device_trace *device_trace = NULL;
     struct sutra_linked *linked = NULL;
@@ -95,7 +88,9 @@ static inline struct outcome link_bytes(const char *host, size_t host_size, cons
                                               .match = SUTRA_MATCH_IDS,
                                               .no_sync = !(flags & CASE_SYNC),
                                               .any_launch = (flags & CASE_ANY_LAUNCH) != 0};
-    assert_int_equal(sutra_context_create(&options, &context, &outcome.error), SUTRA_OK);
+    struct sutra_context *context =
+        NEW_CONTEXT(.n_threads = 2, .strict = flags & CASE_STRICT, .lenient = (flags & CASE_LENIENT) != 0,
+                    .warning = note_warning, .arg = &outcome);
     outcome.status = sutra_host_trace_parse(context, "host", host, host_size, &host_trace, &outcome.error);
     if (!outcome.status)
         outcome.status =
@@ -116,14 +111,9 @@ static inline struct outcome link_bytes(const char *host, size_t host_size, cons
     return outcome;
 }
 
-/* A device trace: JSON with ' for ", or as in trace_text.h. */
-static inline char *device_json(const char *text) {
-    return strstr(text, "'traceEvents'") ? double_quotes(text) : trace_json(text);
-}
-
 /* Links two texts: as in trace_text.h, or JSON with ' for ". */
 static inline struct outcome link_texts(const char *host, const char *device, unsigned flags) {
-    char *host_text = host_json(host), *device_text = device_json(device);
+    char *host_text = host_json(host), *device_text = trace_json(device);
     struct outcome outcome = link_bytes(host_text, strlen(host_text), device_text, strlen(device_text), flags);
     free(host_text);
     free(device_text);

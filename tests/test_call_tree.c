@@ -186,12 +186,8 @@ static void note_warning(void *arg, const char *message) {
 }
 
 static struct sutra_context *make_context(char *warnings) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = 2, .warning = note_warning, .arg = warnings};
-    struct sutra_context *context = NULL;
     *warnings = 0;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
-    return context;
+    return NEW_CONTEXT(.n_threads = 2, .warning = note_warning, .arg = warnings);
 }
 
 static struct sutra_host_trace *parse_host(struct sutra_context *context, const char *text) {

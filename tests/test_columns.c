@@ -152,11 +152,9 @@ static void events_become_columns(void **state) {
 }
 
 static void threads_make_the_same_columns(void **state) {
-    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 3, .device = SUTRA_DEVICE_CPU};
-    struct sutra_context *three;
     struct ArrowArrayStream stream;
     struct sutra_device_trace *trace = device_trace(events_text);
-    assert_int_equal(sutra_context_create(&options, &three, NULL), SUTRA_OK);
+    struct sutra_context *three = NEW_CONTEXT(.n_threads = 3, .device = SUTRA_DEVICE_CPU);
     struct arrow_table one = events_of(trace, NULL);
     assert_int_equal(sutra_device_trace_arrow(three, trace, NULL, &stream, NULL), SUTRA_OK);
     struct arrow_table several = take(&stream);

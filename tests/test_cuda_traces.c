@@ -99,13 +99,11 @@ static enum sutra_status find_path(struct sutra_context *context, const char *ho
 
 /* Does the work with the CPU engine or, with `memory`, on a device of so many bytes. */
 static void run(pair_work *work, const char *host, const char *device, const char *out, size_t memory) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = 2, .device = SUTRA_DEVICE_CPU, .lenient = true, .warning = say_nothing};
     struct cuda_engine_options cuda = {.warn = say_nothing, .note = say_nothing};
-    struct sutra_context *context = NULL;
     struct cuda_engine *engine = NULL;
     struct sutra_error error;
-    assert_int_equal(sutra_context_create(&options, &context, &error), SUTRA_OK);
+    struct sutra_context *context =
+        NEW_CONTEXT(.n_threads = 2, .device = SUTRA_DEVICE_CPU, .lenient = true, .warning = say_nothing);
     if (memory)
         engine = host_gpu_open(context->pool, &cuda, memory, UINT32_MAX, &context->engine);
     if (work(context, host, device, out, &error))

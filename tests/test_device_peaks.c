@@ -81,9 +81,7 @@ static enum sutra_status read_text(const char *text, struct device_peaks *peaks,
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), strlen(text));
     close(file);
-    struct sutra_context *context;
-    const struct sutra_context_options how = {.size = sizeof how, .n_threads = 1};
-    assert_int_equal(sutra_context_create(&how, &context, NULL), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     enum sutra_status status = device_peaks_read(context, path, peaks, name, error);
     sutra_context_free(context);
     unlink(path);

@@ -127,12 +127,10 @@ static char *read_text(const char *path) {
 /* Merges all traces of the folder; the output's text is merging->text. */
 static enum sutra_status merge_with(struct merging *merging, unsigned n_threads, bool strict,
                                     const struct sutra_merge_options *options) {
-    struct sutra_context_options how = {
-        .size = sizeof how, .n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = merging};
     list_files(&merging->folder);
     merging->warnings[0] = 0;
     snprintf(merging->output, sizeof merging->output, "%s/all.json", merging->folder.name);
-    assert_int_equal(sutra_context_create(&how, &merging->context, NULL), SUTRA_OK);
+    merging->context = NEW_CONTEXT(.n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = merging);
     enum sutra_status status = sutra_merge(merging->context, merging->folder.list, merging->folder.n, options,
                                            merging->output, &merging->merged, &merging->error);
     if (!status) {
