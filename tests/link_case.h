@@ -11,8 +11,6 @@
 #ifndef TESTS_LINK_CASE_H
 #define TESTS_LINK_CASE_H
 
-#include <unistd.h>
-
 #include "sutra/sutra.h"
 #include "trace_text.h"
 #include "unit.h"
@@ -31,19 +29,6 @@ static inline void note_warning(void *arg, const char *message) {
     struct outcome *outcome = arg;
     size_t n = strlen(outcome->warnings);
     snprintf(outcome->warnings + n, sizeof outcome->warnings - n, "%s\n", message);
-}
-
-static inline char *file_text(const char *path) {
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    size_t n = (size_t)ftell(file);
-    rewind(file);
-    char *text = calloc(n + 1, 1);
-    assert_non_null(text);
-    assert_int_equal(fread(text, 1, n, file), n);
-    fclose(file);
-    return text;
 }
 
 /* Removes white space outside of strings. */
@@ -65,12 +50,10 @@ static inline void squeeze(char *text) {
 static inline char *linked_text(struct sutra_context *context, const struct sutra_linked *linked,
                                 struct sutra_error *error) {
     char path[] = P_tmpdir "/sutra_case_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     uint64_t n_bytes = 0;
     enum sutra_status status = sutra_linked_write(context, linked, path, &n_bytes, error);
-    char *text = status ? NULL : file_text(path);
+    char *text = status ? NULL : file_text(path, NULL);
     unlink(path);
     if (text)
         assert_int_equal(strlen(text), n_bytes);

@@ -5,8 +5,6 @@
  * A tree is written by ascending start as NAME<PARENT, with - for a root; pairs as
  * FORWARD>BACKWARD.
  */
-#include <unistd.h>
-
 #include "trace_text.h"
 #include "unit.h"
 

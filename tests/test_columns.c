@@ -520,10 +520,7 @@ static void ranks_of_a_timeline_become_columns(void **state) {
     char path[] = P_tmpdir "/sutra_XXXXXX";
     struct sutra_merged *merged = NULL;
     struct ArrowArrayStream stream;
-    FILE *file = fdopen(mkstemp(path), "w");
-    assert_non_null(file);
-    fputs(events_text, file);
-    assert_int_equal(fclose(file), 0);
+    make_temp_file(path, events_text);
     const char *const paths[] = {path};
     assert_int_equal(sutra_merge(context, paths, 1, NULL, "/dev/null", &merged, NULL), SUTRA_OK);
     assert_int_equal(remove(path), 0);

@@ -263,13 +263,10 @@ static struct folder late_ranks(bool old_names) {
 }
 
 static void check_file(const char *path, const char *expected) {
-    char text[512];
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
-    fclose(file);
+    char *text = file_text(path, NULL);
     remove(path);
     assert_string_equal(text, expected);
+    free(text);
 }
 
 static void check_list(struct folder *folder, struct sutra_context *context, const struct sutra_hta_ranks *ranks,

@@ -26,12 +26,10 @@ static void note_line(void *arg, enum sutra_legacy_line kind, const char *text, 
 
 static char *written_text(struct sutra_context *context, const struct sutra_legacy *legacy, struct sutra_error *error) {
     char path[] = P_tmpdir "/sutra_legacy_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     uint64_t n_bytes = 0;
     assert_int_equal(sutra_legacy_write(context, legacy, path, &n_bytes, error), SUTRA_OK);
-    char *text = file_text(path);
+    char *text = file_text(path, NULL);
     unlink(path);
     assert_int_equal(strlen(text), n_bytes);
     squeeze(text);

@@ -114,16 +114,6 @@ static struct merging begin(void) {
     return (struct merging){.folder = make_folder(), .report.size = sizeof(struct sutra_merge_report)};
 }
 
-static char *read_text(const char *path) {
-    char *text = calloc(1, 1 << 20);
-    FILE *file = fopen(path, "r");
-    assert_non_null(text);
-    assert_non_null(file);
-    assert_true(fread(text, 1, (1 << 20) - 1, file) < (1 << 20) - 1);
-    fclose(file);
-    return text;
-}
-
 /* Merges all traces of the folder; the output's text is merging->text. */
 static enum sutra_status merge_with(struct merging *merging, unsigned n_threads, bool strict,
                                     const struct sutra_merge_options *options) {
@@ -135,7 +125,7 @@ static enum sutra_status merge_with(struct merging *merging, unsigned n_threads,
                                            merging->output, &merging->merged, &merging->error);
     if (!status) {
         sutra_merged_report(merging->merged, &merging->report);
-        merging->text = read_text(merging->output);
+        merging->text = file_text(merging->output, NULL);
         assert_int_equal(merging->report.n_bytes, strlen(merging->text));
     }
     sutra_context_free(merging->context);

@@ -3,7 +3,6 @@
  * and the search for ends of events.
  */
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "sutra/sutra.h"
 #include "unit.h"
@@ -34,19 +33,17 @@ static void pieces_are_in_order_for_any_number_of_threads(void **state) {
         buffer_append(&expected, one.bytes, one.length);
     }
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
-        char path[] = "/tmp/test_pieces.XXXXXX", text[8192];
+        char path[] = "/tmp/test_pieces.XXXXXX";
         struct sutra_context *context = NEW_CONTEXT(.n_threads = n_threads, .device = SUTRA_DEVICE_CPU);
         uint64_t n_bytes = 0;
-        int file = mkstemp(path);
-        assert_true(file >= 0);
-        close(file);
+        size_t length;
+        make_temp_file(path, "");
         assert_int_equal(pieces_write(context, path, N_PIECES, fill_number, NULL, &n_bytes, NULL), SUTRA_OK);
-        FILE *written = fopen(path, "r");
-        assert_non_null(written);
-        assert_int_equal(fread(text, 1, sizeof text, written), expected.length);
+        char *text = file_text(path, &length);
+        assert_int_equal(length, expected.length);
         assert_memory_equal(text, expected.bytes, expected.length);
         assert_int_equal(n_bytes, expected.length);
-        fclose(written);
+        free(text);
         unlink(path);
         sutra_context_free(context);
     }
@@ -68,9 +65,7 @@ static void unused_disk_space_is_released(void **state) {
     char path[] = "/tmp/test_pieces.XXXXXX";
     struct sutra_context *context = NEW_CONTEXT(.n_threads = 2, .device = SUTRA_DEVICE_CPU);
     struct stat status;
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     assert_int_equal(pieces_write(context, path, 9, fill_much, NULL, NULL, NULL), SUTRA_OK);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_size, (off_t)72 << 20);
@@ -82,9 +77,7 @@ static void unused_disk_space_is_released(void **state) {
 static void failed_writes_leave_no_file(void **state) {
     char path[] = "/tmp/test_pieces.XXXXXX";
     struct sutra_context *context = NEW_CONTEXT(.n_threads = 2, .device = SUTRA_DEVICE_CPU);
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     unlink(path);
     assert_int_equal(pieces_write(context, path, N_PIECES, fill_without_memory, NULL, NULL, NULL), SUTRA_SYSTEM);
     assert_int_equal(access(path, F_OK), -1);

@@ -1,8 +1,6 @@
 /*
  * test_returned_memory.c - tests that the memory of trace text is returned to the system after parsing.
  */
-#include <unistd.h>
-
 #include "sutra/sutra.h"
 #include "unit.h"
 
