@@ -40,9 +40,7 @@ static inline void take_warning(void *arg, const char *message) {
 
 static inline void analyze(struct analysis *analysis, const char *trace, const struct sutra_dlrm_options *options) {
     *analysis = (struct analysis){.report.size = sizeof analysis->report};
-    struct sutra_context_options context_options = {
-        .size = sizeof context_options, .n_threads = 2, .warning = take_warning, .arg = &analysis->warnings};
-    assert_int_equal(sutra_context_create(&context_options, &analysis->context, &analysis->error), SUTRA_OK);
+    analysis->context = NEW_CONTEXT(.n_threads = 2, .warning = take_warning, .arg = &analysis->warnings);
     analysis->trace = parse_trace(analysis->context, trace);
     struct sutra_dlrm_options sized = *options;
     sized.size = sizeof sized;

@@ -250,7 +250,7 @@ static void try_variant(const struct operation *operation, int variant) {
         if (variant == 0 && operation->expected[i].file) {
             char path[600];
             snprintf(path, sizeof path, "%s/%s", expected.folder, operation->expected[i].file);
-            char *text = file_text(path);
+            char *text = file_text(path, NULL);
             assert_non_null(strstr(text, operation->expected[i].text));
             free(text);
         }

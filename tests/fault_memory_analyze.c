@@ -327,10 +327,9 @@ static enum sutra_status shard(struct run *run, struct sutra_error *error) {
 /* Writes the partial results of a variant next to its inputs. */
 static void make_partial_results(struct run *run) {
     struct shard_plan plan = {.folder = run->input_folder, .n_shards = 1, .combines = true};
-    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct run sharded = *run;
     struct sutra_error error;
-    assert_int_equal(sutra_context_create(&options, &sharded.context, NULL), SUTRA_OK);
+    sharded.context = NEW_CONTEXT(.n_threads = 1);
     sharded.context->plan = &plan;
     assert_int_equal(analyses[run->variant](&sharded, &error), SUTRA_OK);
     sutra_context_free(sharded.context);

@@ -15,10 +15,7 @@
 #include "unit.h"
 
 static inline struct sutra_context *make_context(unsigned n_threads) {
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads, .lenient = true};
-    struct sutra_context *context = NULL;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
-    return context;
+    return NEW_CONTEXT(.n_threads = n_threads, .lenient = true);
 }
 
 /* The tables of a trace, which is gone by then. */

@@ -11,8 +11,6 @@
 #ifndef TESTS_LINK_CASE_H
 #define TESTS_LINK_CASE_H
 
-#include <unistd.h>
-
 #include "sutra/sutra.h"
 #include "trace_text.h"
 #include "unit.h"
@@ -31,19 +29,6 @@ static inline void note_warning(void *arg, const char *message) {
     struct outcome *outcome = arg;
     size_t n = strlen(outcome->warnings);
     snprintf(outcome->warnings + n, sizeof outcome->warnings - n, "%s\n", message);
-}
-
-static inline char *file_text(const char *path) {
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    size_t n = (size_t)ftell(file);
-    rewind(file);
-    char *text = calloc(n + 1, 1);
-    assert_non_null(text);
-    assert_int_equal(fread(text, 1, n, file), n);
-    fclose(file);
-    return text;
 }
 
 /* Removes white space outside of strings. */
@@ -65,12 +50,10 @@ static inline void squeeze(char *text) {
 static inline char *linked_text(struct sutra_context *context, const struct sutra_linked *linked,
                                 struct sutra_error *error) {
     char path[] = P_tmpdir "/sutra_case_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     uint64_t n_bytes = 0;
     enum sutra_status status = sutra_linked_write(context, linked, path, &n_bytes, error);
-    char *text = status ? NULL : file_text(path);
+    char *text = status ? NULL : file_text(path, NULL);
     unlink(path);
     if (text)
         assert_int_equal(strlen(text), n_bytes);
@@ -81,13 +64,6 @@ static inline char *linked_text(struct sutra_context *context, const struct sutr
 static inline struct outcome link_bytes(const char *host, size_t host_size, const char *device, size_t device_size,
                                         unsigned flags) {
     struct outcome outcome = {0};
-    struct sutra_context_options options = {.size = sizeof options,
-                                            .n_threads = 2,
-                                            .strict = flags & CASE_STRICT,
-                                            .lenient = (flags & CASE_LENIENT) != 0,
-                                            .warning = note_warning,
-                                            .arg = &outcome};
-    struct sutra_context *context = NULL;
     struct sutra_host_trace *host_trace = NULL;
     struct sutra_device_trace *device_trace = NULL;
     struct sutra_linked *linked = NULL;
@@ -95,7 +71,9 @@ static inline struct outcome link_bytes(const char *host, size_t host_size, cons
                                               .match = SUTRA_MATCH_IDS,
                                               .no_sync = !(flags & CASE_SYNC),
                                               .any_launch = (flags & CASE_ANY_LAUNCH) != 0};
-    assert_int_equal(sutra_context_create(&options, &context, &outcome.error), SUTRA_OK);
+    struct sutra_context *context =
+        NEW_CONTEXT(.n_threads = 2, .strict = flags & CASE_STRICT, .lenient = (flags & CASE_LENIENT) != 0,
+                    .warning = note_warning, .arg = &outcome);
     outcome.status = sutra_host_trace_parse(context, "host", host, host_size, &host_trace, &outcome.error);
     if (!outcome.status)
         outcome.status =
@@ -116,14 +94,9 @@ static inline struct outcome link_bytes(const char *host, size_t host_size, cons
     return outcome;
 }
 
-/* A device trace: JSON with ' for ", or as in trace_text.h. */
-static inline char *device_json(const char *text) {
-    return strstr(text, "'traceEvents'") ? double_quotes(text) : trace_json(text);
-}
-
 /* Links two texts: as in trace_text.h, or JSON with ' for ". */
 static inline struct outcome link_texts(const char *host, const char *device, unsigned flags) {
-    char *host_text = host_json(host), *device_text = device_json(device);
+    char *host_text = host_json(host), *device_text = trace_json(device);
     struct outcome outcome = link_bytes(host_text, strlen(host_text), device_text, strlen(device_text), flags);
     free(host_text);
     free(device_text);

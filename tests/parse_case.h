@@ -21,10 +21,7 @@ static inline const char *choose(struct random *dice, const char *const *list, u
 
 /* A context that parses files in parts of `part_bytes`. */
 static inline struct sutra_context *make_parts_context(unsigned n_threads, size_t part_bytes, bool lenient) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = n_threads, .device = SUTRA_DEVICE_CPU, .lenient = lenient};
-    struct sutra_context *made;
-    assert_int_equal(sutra_context_create(&options, &made, NULL), SUTRA_OK);
+    struct sutra_context *made = NEW_CONTEXT(.n_threads = n_threads, .device = SUTRA_DEVICE_CPU, .lenient = lenient);
     made->part_bytes = part_bytes;
     return made;
 }

@@ -62,10 +62,7 @@ static inline void tell_search(const struct path_search *search, char *text, siz
 }
 
 static inline struct sutra_context *make_context(void) {
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .lenient = true};
-    struct sutra_context *context = NULL;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
-    return context;
+    return NEW_CONTEXT(.n_threads = 1, .lenient = true);
 }
 
 #endif

@@ -65,9 +65,7 @@ static inline void note_warning(void *arg, const char *message) {
 static inline void convert_text(const char *text, const struct sutra_convert_options *options,
                                 struct outcome *outcome) {
     *outcome = (struct outcome){.report.size = sizeof outcome->report};
-    const struct sutra_context_options how = {
-        .size = sizeof how, .n_threads = 2, .warning = note_warning, .arg = outcome->warnings};
-    assert_int_equal(sutra_context_create(&how, &outcome->context, NULL), SUTRA_OK);
+    outcome->context = NEW_CONTEXT(.n_threads = 2, .warning = note_warning, .arg = outcome->warnings);
     outcome->status = sutra_convert_parse(outcome->context, "plus", text, strlen(text), options, &outcome->converted,
                                           &outcome->error);
     if (outcome->status == SUTRA_OK) {

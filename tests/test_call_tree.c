@@ -5,8 +5,6 @@
  * A tree is written by ascending start as NAME<PARENT, with - for a root; pairs as
  * FORWARD>BACKWARD.
  */
-#include <unistd.h>
-
 #include "trace_text.h"
 #include "unit.h"
 
@@ -186,12 +184,8 @@ static void note_warning(void *arg, const char *message) {
 }
 
 static struct sutra_context *make_context(char *warnings) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = 2, .warning = note_warning, .arg = warnings};
-    struct sutra_context *context = NULL;
     *warnings = 0;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
-    return context;
+    return NEW_CONTEXT(.n_threads = 2, .warning = note_warning, .arg = warnings);
 }
 
 static struct sutra_host_trace *parse_host(struct sutra_context *context, const char *text) {

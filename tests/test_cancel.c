@@ -5,8 +5,6 @@
  * Each operation is cancelled at its first call of the progress callback, at its second, and so on until it completes.
  * With one thread the number of progress calls is deterministic.
  */
-#include <unistd.h>
-
 #include "base/memory.h"
 #include "et_text.h"
 #include "sutra/sutra.h"

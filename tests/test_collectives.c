@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "analyze/rank_clocks.h"
+#include "trace_text.h"
 #include "unit.h"
 
 /* A table of calls that a test fills. */
@@ -309,26 +310,18 @@ static void no_calls_have_no_clocks(void **state) {
 
 /* ---- From a trace ---- */
 
-#define CUT_RANKS "[0, 1, ...]"
-
 static void traces_contain_their_collectives(void **state) {
-    static const char text[] =
-        "{\"baseTimeNanoseconds\": 1000, \"distributedInfo\": {\"pg_config\": [{\"pg_name\": \"7\", \"ranks\": [0, 1, 2]}]}, "
-        "\"traceEvents\": ["
-        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_x\", \"pid\": 0, \"tid\": 1, \"ts\": 2.5, \"dur\": 3, "
-        "\"args\": {\"Collective name\": \"allreduce\", \"dtype\": \"Float\", \"In msg nelems\": 8, \"Out msg nelems\": 9, "
-        "\"Group size\": 3, \"Process Group Name\": \"7\", \"Process Group Ranks\": \"" CUT_RANKS "\", \"Seq\": 4}},"
-        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_SendRecv\", \"pid\": 0, \"tid\": 1, \"ts\": 9, \"dur\": "
-        "1, \"args\": {\"Collective name\": \"recv\", \"Src Rank\": 2}},"
-        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclKernel_old\", \"pid\": 0, \"tid\": 1, \"ts\": 11, \"dur\": 1},"
-        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"nccl:x\", \"pid\": 0, \"tid\": 1, \"ts\": 1, \"dur\": 1}]}";
-    struct sutra_context *context;
-    struct sutra_device_trace *trace;
+    struct sutra_context *context = NEW_CONTEXT();
+    struct sutra_device_trace *trace = parse_trace(
+        context,
+        "'baseTimeNanoseconds':1000; 'distributedInfo':{'pg_config':[{'pg_name':'7','ranks':[0, 1, 2]}]}; "
+        "kernel ncclDevKernel_x pid=0 ts=2.5+3 'Collective name'=allreduce dtype=Float 'In msg nelems'=8 "
+        "'Out msg nelems'=9 'Group size'=3 'Process Group Name'='7' 'Process Group Ranks'='[0, 1, ...]' Seq=4; "
+        "kernel ncclDevKernel_SendRecv pid=0 ts=9+1 'Collective name'=recv 'Src Rank'=2; "
+        "kernel ncclKernel_old pid=0 ts=11+1; cpu_op nccl:x pid=0 ts=1+1");
     struct collective_calls calls;
     struct arena arena = {0};
     size_t n;
-    assert_int_equal(sutra_context_create(NULL, &context, NULL), SUTRA_OK);
-    assert_int_equal(sutra_device_trace_parse(context, "d", text, sizeof text - 1, &trace, NULL), SUTRA_OK);
     assert_true(collective_calls_init(&calls));
     assert_int_equal(collective_calls_read(&calls, context, trace, 6, NULL), SUTRA_OK);
     assert_int_equal(calls.n, 2);

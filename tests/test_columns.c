@@ -152,11 +152,9 @@ static void events_become_columns(void **state) {
 }
 
 static void threads_make_the_same_columns(void **state) {
-    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 3, .device = SUTRA_DEVICE_CPU};
-    struct sutra_context *three;
     struct ArrowArrayStream stream;
     struct sutra_device_trace *trace = device_trace(events_text);
-    assert_int_equal(sutra_context_create(&options, &three, NULL), SUTRA_OK);
+    struct sutra_context *three = NEW_CONTEXT(.n_threads = 3, .device = SUTRA_DEVICE_CPU);
     struct arrow_table one = events_of(trace, NULL);
     assert_int_equal(sutra_device_trace_arrow(three, trace, NULL, &stream, NULL), SUTRA_OK);
     struct arrow_table several = take(&stream);
@@ -522,10 +520,7 @@ static void ranks_of_a_timeline_become_columns(void **state) {
     char path[] = P_tmpdir "/sutra_XXXXXX";
     struct sutra_merged *merged = NULL;
     struct ArrowArrayStream stream;
-    FILE *file = fdopen(mkstemp(path), "w");
-    assert_non_null(file);
-    fputs(events_text, file);
-    assert_int_equal(fclose(file), 0);
+    make_temp_file(path, events_text);
     const char *const paths[] = {path};
     assert_int_equal(sutra_merge(context, paths, 1, NULL, "/dev/null", &merged, NULL), SUTRA_OK);
     assert_int_equal(remove(path), 0);

@@ -16,12 +16,8 @@ static void on_note(void *arg, const char *message) {
 }
 
 static struct sutra_context *make(enum sutra_device device, uint64_t faster_from, struct heard *heard) {
-    struct sutra_context *context = NULL;
-    struct sutra_error error;
     *heard = (struct heard){""};
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = 1, .device = device, .note = on_note, .arg = heard};
-    assert_int_equal(sutra_context_create(&options, &context, &error), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1, .device = device, .note = on_note, .arg = heard);
     context->choice.faster_from = faster_from;
     return context;
 }

@@ -22,10 +22,8 @@ struct columns_case {
 };
 
 static struct columns_case case_new(enum sutra_device device, uint64_t memory) {
-    const struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = 2, .device = device, .device_memory = memory};
     struct columns_case made = {NULL, NULL};
-    assert_int_equal(sutra_context_create(&options, &made.context, NULL), SUTRA_OK);
+    made.context = NEW_CONTEXT(.n_threads = 2, .device = device, .device_memory = memory);
     assert_int_equal(
         sutra_device_trace_parse(made.context, "device", events_text, strlen(events_text), &made.trace, NULL),
         SUTRA_OK);

@@ -4,7 +4,6 @@
  */
 #include <glob.h>
 #include <limits.h>
-#include <unistd.h>
 
 #include "context/context.h"
 #include "generate/generate.h"
@@ -99,13 +98,11 @@ static enum sutra_status find_path(struct sutra_context *context, const char *ho
 
 /* Does the work with the CPU engine or, with `memory`, on a device of so many bytes. */
 static void run(pair_work *work, const char *host, const char *device, const char *out, size_t memory) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = 2, .device = SUTRA_DEVICE_CPU, .lenient = true, .warning = say_nothing};
     struct cuda_engine_options cuda = {.warn = say_nothing, .note = say_nothing};
-    struct sutra_context *context = NULL;
     struct cuda_engine *engine = NULL;
     struct sutra_error error;
-    assert_int_equal(sutra_context_create(&options, &context, &error), SUTRA_OK);
+    struct sutra_context *context =
+        NEW_CONTEXT(.n_threads = 2, .device = SUTRA_DEVICE_CPU, .lenient = true, .warning = say_nothing);
     if (memory)
         engine = host_gpu_open(context->pool, &cuda, memory, UINT32_MAX, &context->engine);
     if (work(context, host, device, out, &error))
@@ -117,22 +114,9 @@ static void run(pair_work *work, const char *host, const char *device, const cha
     sutra_context_free(context);
 }
 
-static void *read_whole(const char *path, size_t *size) {
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    *size = (size_t)ftell(file);
-    rewind(file);
-    void *bytes = malloc(*size + 1);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, *size, file), *size);
-    fclose(file);
-    return bytes;
-}
-
 static void expect_same_bytes(const char *got, const char *expected, const char *what) {
     size_t got_size, expected_size;
-    void *a = read_whole(got, &got_size), *b = read_whole(expected, &expected_size);
+    char *a = file_text(got, &got_size), *b = file_text(expected, &expected_size);
     if (got_size != expected_size || memcmp(a, b, got_size) != 0)
         fail_msg("%s: the engines differ", what);
     assert_true(got_size > 0);

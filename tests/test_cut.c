@@ -2,8 +2,6 @@
  * test_cut.c - tests `cut`: which events of a trace and which nodes are kept; the other text of the file does not
  * change.
  */
-#include <unistd.h>
-
 #include "one_context.h"
 #include "unit.h"
 
@@ -84,17 +82,6 @@ static const struct cut_case cases[] = {
     {"what is long, and arrows between that", {.min_us = 5}, "m a p b k Pr Pr c nc Pr", NULL},
 };
 
-/* Reads a file and removes it. */
-static char *take_file(const char *path) {
-    char *text = calloc(1, 1 << 14);
-    FILE *file = fopen(path, "r");
-    assert_true(file && text);
-    assert_true(fread(text, 1, (1 << 14) - 1, file) > 0);
-    fclose(file);
-    unlink(path);
-    return text;
-}
-
 /* The beginnings of all names of elements, up to two letters, as a list. */
 static void list_names(const char *text, char *names) {
     *names = 0;
@@ -134,16 +121,15 @@ static void cut_names(const struct pair *pair, const struct cut_case *c, bool ho
     struct sutra_cut *cut = NULL;
     struct sutra_device_trace *again = NULL;
     struct sutra_host_trace *host_again = NULL;
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     selection.size = sizeof selection;
     assert_int_equal(sutra_cut_run(context, pair->device, host ? pair->host : NULL, &selection, &cut, NULL), SUTRA_OK);
     assert_int_equal((host ? sutra_cut_write_host : sutra_cut_write)(context, cut, path, NULL, NULL), SUTRA_OK);
     enum sutra_status status = host ? sutra_host_trace_read(context, path, &host_again, NULL)
                                     : sutra_device_trace_read(context, path, &again, NULL);
     assert_int_equal(status, SUTRA_OK);
-    char *text = take_file(path);
+    char *text = file_text(path, NULL);
+    unlink(path);
     list_names(text, names);
     free(text);
     sutra_cut_free(cut);
@@ -197,14 +183,13 @@ static void text_between_events_is_kept(void **state) {
         const struct sutra_selection selection = {.size = sizeof selection, .min_us = texts[i].min_us};
         struct sutra_device_trace *trace = NULL;
         struct sutra_cut *cut = NULL;
-        int file = mkstemp(path);
-        assert_true(file >= 0);
-        close(file);
+        make_temp_file(path, "");
         assert_int_equal(sutra_device_trace_parse(context, "t", texts[i].text, strlen(texts[i].text), &trace, NULL),
                          SUTRA_OK);
         assert_int_equal(sutra_cut_run(context, trace, NULL, &selection, &cut, NULL), SUTRA_OK);
         assert_int_equal(sutra_cut_write(context, cut, path, NULL, NULL), SUTRA_OK);
-        char *text = take_file(path);
+        char *text = file_text(path, NULL);
+        unlink(path);
         assert_string_equal(text, texts[i].kept ? texts[i].kept : texts[i].text);
         free(text);
         sutra_cut_free(cut);

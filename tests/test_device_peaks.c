@@ -2,7 +2,6 @@
  * test_device_peaks.c - tests peak rates of devices, by name and from files, and the roofline model.
  */
 #include <math.h>
-#include <unistd.h>
 
 #include "facts/gpu_peaks.h"
 #include "unit.h"
@@ -77,13 +76,8 @@ static void an_operator_is_bound_by_the_slower_of_two(void **state) {
 static enum sutra_status read_text(const char *text, struct device_peaks *peaks, char **name,
                                    struct sutra_error *error) {
     char path[] = "/tmp/peaks-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, strlen(text)), strlen(text));
-    close(file);
-    struct sutra_context *context;
-    const struct sutra_context_options how = {.size = sizeof how, .n_threads = 1};
-    assert_int_equal(sutra_context_create(&how, &context, NULL), SUTRA_OK);
+    make_temp_file(path, text);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     enum sutra_status status = device_peaks_read(context, path, peaks, name, error);
     sutra_context_free(context);
     unlink(path);

@@ -433,12 +433,9 @@ static void keep_line(void *arg, const char *message) {
 /* Compares the first `n` files with the rest; appends warnings to `lines`. */
 static enum sutra_status compare_files(const struct folder *folder, size_t n, unsigned n_threads, char *lines,
                                        char *text, struct sutra_error *error) {
-    const struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = n_threads, .warning = keep_line, .arg = lines};
-    struct sutra_context *context;
     struct sutra_diff *diff = NULL;
     *lines = *text = 0;
-    assert_int_equal(sutra_context_create(&options, &context, error), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = n_threads, .warning = keep_line, .arg = lines);
     enum sutra_status status =
         sutra_diff_run(context, folder->list, n, folder->list + n, folder->n - n, NULL, &diff, error);
     if (!status)

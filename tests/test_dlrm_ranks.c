@@ -49,14 +49,13 @@ struct several {
 };
 
 static enum sutra_status several_make(struct several *several, struct folder *folder, unsigned n_threads, bool strict) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = &several->told};
     const struct sutra_dlrm_options options_of_each = {WHOLE};
     struct sutra_dlrm_ranks_options ranks_options = {
         .size = sizeof ranks_options, .dlrm = &options_of_each, .visit = on_visit, .arg = &several->told};
     list_files(folder);
     several->ranks = NULL;
-    assert_int_equal(sutra_context_create(&options, &several->context, NULL), SUTRA_OK);
+    several->context =
+        NEW_CONTEXT(.n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = &several->told);
     return sutra_dlrm_ranks_run(several->context, folder->list, folder->n, &ranks_options, &several->ranks,
                                 &several->error);
 }

@@ -27,11 +27,9 @@ static unsigned elements_in(const char *text, size_t from, size_t to) {
 }
 
 static void parts_become_smaller_and_expect_their_rows(void **state) {
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = 2};
-    struct sutra_context *context;
     struct document document = {0};
     struct buffer text = events_of(40000);
-    assert_int_equal(sutra_context_create(&options, &context, NULL), 0);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 2);
     assert_int_equal(source_copy(&document.source, "events", text.bytes, text.length, NULL), 0);
     context->part_bytes = 1000;
     struct document_parts parts = {.document = &document, .context = context, .open = 16};

@@ -2,8 +2,6 @@
  * test_et_check.c - tests each rule of `check`: the rule finds its violation, and reports nothing for files that ASTRA-
  * sim accepts.
  */
-#include <unistd.h>
-
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
@@ -304,16 +302,10 @@ static void the_files_of_a_job_must_agree(void **state) {
     }
 }
 
-static void write_groups(char *path, const char *text) {
-    int file = mkstemp(path);
-    assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
-}
-
 /* Only members of a group must agree; a file lists the members. */
 static void groups_are_read_from_a_file(void **state) {
     char path[] = P_tmpdir "/sutra_groups_XXXXXX";
-    write_groups(path, "{\"2\": [2, 0], \"3\": []}");
+    make_temp_file(path, "{\"2\": [2, 0], \"3\": []}");
     struct sutra_et_check_options options = {.size = sizeof options, .groups = path};
     struct sutra_et_check *check = begin_check(&options);
     add_nodes(check, "a.0.et", OF(in_group));
@@ -334,7 +326,7 @@ static void groups_that_cannot_be_read_are_an_error(void **state) {
         char path[] = P_tmpdir "/sutra_groups_XXXXXX";
         struct sutra_et_check *check = NULL;
         struct sutra_error error;
-        write_groups(path, texts[i]);
+        make_temp_file(path, texts[i]);
         struct sutra_et_check_options options = {.size = sizeof options, .groups = path};
         assert_int_equal(sutra_et_check_create(context, &options, &check, &error), SUTRA_DATA);
         assert_null(check);

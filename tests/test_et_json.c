@@ -1,8 +1,6 @@
 /*
  * test_et_json.c - tests the JSON of .et files: values and lists of each kind, texts, types, and both layouts.
  */
-#include <unistd.h>
-
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et_file.h"
@@ -10,20 +8,18 @@
 
 /* Checks the JSON of a file. */
 static void expect_json(const struct buffer *file, enum sutra_et_layout layout, const char *expected) {
-    char path[] = P_tmpdir "/sutra_json_XXXXXX", text[2000] = "";
+    char path[] = P_tmpdir "/sutra_json_XXXXXX";
     struct sutra_et *et = NULL;
     struct sutra_error error;
-    close(mkstemp(path));
+    make_temp_file(path, "");
     if (sutra_et_parse(context, "a.et", file->bytes, file->length, NULL, &et, &error) ||
         sutra_et_write_json(context, et, layout, path, NULL, &error))
         fail_msg("%s", error.message);
     sutra_et_free(et);
-    FILE *written = fopen(path, "rb");
-    assert_non_null(written);
-    assert_true(fread(text, 1, sizeof text - 1, written) < sizeof text - 1);
-    fclose(written);
+    char *text = file_text(path, NULL);
     unlink(path);
     assert_string_equal(text, expected);
+    free(text);
 }
 
 /* The bits of a double, and of a float. */

@@ -1,8 +1,6 @@
 /*
  * test_et_read.c - tests reading .et files: protobuf's rules, and errors for truncated and damaged files.
  */
-#include <unistd.h>
-
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et_file.h"

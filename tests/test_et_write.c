@@ -2,8 +2,6 @@
  * test_et_write.c - tests the bytes of a node with Google's own reader: protoc decodes them by
  * host/simulate/chakra_et.proto, with attributes of each type.
  */
-#include <unistd.h>
-
 #include "simulate/et_file.h"
 #include "unit.h"
 

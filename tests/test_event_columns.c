@@ -8,13 +8,6 @@
 #include "read/event_columns.h"
 #include "unit.h"
 
-static struct sutra_context *make_context(unsigned n_threads) {
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads};
-    struct sutra_context *context = NULL;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
-    return context;
-}
-
 static struct sutra_device_trace *parse(struct sutra_context *context, const char *text, size_t size) {
     struct sutra_device_trace *trace = NULL;
     assert_int_equal(sutra_device_trace_parse(context, "trace", text, size, &trace, NULL), SUTRA_OK);
@@ -42,7 +35,7 @@ static const struct requested_field fields[N_FIELDS] = {
 
 /* A request after the columns were freed reads them again; strings keep their ids. */
 static void evicted_columns_are_read_again(void **state) {
-    struct sutra_context *context = make_context(1);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
     struct requested_column column;
     assert_int_equal(event_columns_request(context, trace, &fields[DTYPE], 1, NULL, 5, &column, NULL), SUTRA_OK);
@@ -105,7 +98,7 @@ static void input_fields_share_one_column(void **state) {
     static const struct requested_field fields_of[] = {{"args", ASK_ARGUMENTS, true}, {"args", ASK_LAUNCH, true}};
     static const struct requested_field id = {"id", ASK_KEY, true};
     for (unsigned ahead = PREFETCH_NOTHING; ahead <= PREFETCH_ALL; ahead++) {
-        struct sutra_context *context = make_context(1);
+        struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
         context->prefetch_columns = ahead;
         struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
         struct requested_column columns[2];
@@ -139,7 +132,7 @@ static double number_of(const struct requested_column *column, row_t event) {
 }
 
 static void values_have_the_requested_form(void **state) {
-    struct sutra_context *context = make_context(1);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
     struct requested_column columns[N_FIELDS];
     assert_int_equal(event_columns_request(context, trace, fields, N_FIELDS, NULL, 5, columns, NULL), SUTRA_OK);
@@ -177,7 +170,7 @@ static void key_applies_only_to_requested_events(void **state) {
     static const char *const inner_text[] = {"3", NULL, NULL, "11", NULL};
     static const struct requested_field three[] = {
         {"k", ASK_INT, true}, {"k", ASK_INT, false}, {"k", ASK_STRING, false}};
-    struct sutra_context *context = make_context(1);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
     struct requested_column columns[3];
     assert_int_equal(event_columns_request(context, trace, three, 3, NULL, 5, columns, NULL), SUTRA_OK);
@@ -194,7 +187,7 @@ static void key_applies_only_to_requested_events(void **state) {
 }
 
 static void cached_values_are_not_read_again(void **state) {
-    struct sutra_context *context = make_context(1);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
     struct requested_column first[2], second[2];
     const row_t some[] = {2, ROW_NONE, 2}, more[] = {0, 2};
@@ -231,7 +224,7 @@ static void numbers_of_strings_do_not_depend_on_threads(void **state) {
     struct buffer text = {0};
     make_many(&text, N_EVENTS);
     for (unsigned n_threads = 1; n_threads <= 4; n_threads += 3) {
-        struct sutra_context *context = make_context(n_threads);
+        struct sutra_context *context = NEW_CONTEXT(.n_threads = n_threads);
         struct sutra_device_trace *trace = parse(context, text.bytes, text.length);
         struct requested_column columns[2];
         assert_int_equal(event_columns_request(context, trace, both, 2, NULL, N_EVENTS, columns, NULL), SUTRA_OK);

@@ -10,7 +10,6 @@
 #include <glob.h>
 #include <stdbool.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "et_text.h"
 #include "one_context.h"
@@ -193,9 +192,7 @@ static struct sutra_et *convert(const char *plus) {
     char command[1024], path[] = P_tmpdir "/sutra_feeder_XXXXXX";
     const char *program = getenv("SUTRA");
     struct sutra_et *et = NULL;
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     snprintf(command, sizeof command, "'%s' convert '%s' -o '%s' -q 2>/dev/null", program ? program : "sutra", plus,
              path);
     int status = system(command);

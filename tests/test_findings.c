@@ -609,15 +609,6 @@ static void every_rule_has_a_case(void **state) {
 
 #define PAGE "docs/findings.md"
 
-static char *read_page(void) {
-    FILE *file = fopen(PAGE, "r");
-    assert_non_null(file);
-    char *text = calloc(1, 100000);
-    assert_true(fread(text, 1, 99999, file) > 10000 && feof(file));
-    fclose(file);
-    return text;
-}
-
 /* The first hole of a rule; NULL: it is complete. `guards` and `rules` are the sections of the page. */
 static const char *hole_of(const struct finding_rule *rule, const char *page, const char *guards, const char *rules) {
     char row[100], situation[100];
@@ -654,7 +645,7 @@ static const char *hole_of(const struct finding_rule *rule, const char *page, co
 }
 
 static void every_rule_is_complete(void **state) {
-    char *page = read_page();
+    char *page = file_text(PAGE, NULL);
     const char *guards = strstr(page, "\n## Guards\n"), *rules = strstr(page, "\n## Rules\n");
     size_t n_complete = 0;
     assert_true(guards && rules && guards < rules);
@@ -671,7 +662,7 @@ static void every_rule_is_complete(void **state) {
 
 /* A rule without a fitting remedy has no text of another rule. */
 static void incomplete_rules_are_reported(void **state) {
-    char *page = read_page(), text[TEXT_MOST];
+    char *page = file_text(PAGE, NULL), text[TEXT_MOST];
     const char *guards = strstr(page, "\n## Guards\n"), *rules = strstr(page, "\n## Rules\n");
     struct finding_rule holed[7];
     static const char *const holes[] = {"name",

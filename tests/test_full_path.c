@@ -21,7 +21,7 @@ static struct found_path path_find(const char *source, const char *annotation, u
     const struct sutra_critical_path_options options = {
         .size = sizeof options, .annotation = annotation, .instance = instance};
     struct found_path found = {0};
-    assert_int_equal(sutra_context_create(NULL, &found.context, NULL), SUTRA_OK);
+    found.context = NEW_CONTEXT();
     found.trace = parse_trace(found.context, source);
     found.status = sutra_full_path_find(found.context, found.trace, &options, &found.path, &found.error);
     return found;
@@ -234,8 +234,7 @@ static void expect_measured_time(struct sutra_context *context, const char *file
 static void recorded_traces_take_the_measured_time(void **state) {
     static const char *const folders[] = {"torch_gloo1_r0_ne", "torch_gloo2_r0_dn", "torch_mlp_adam_ne",
                                           "torch_mlp_da",      "torch_mlp_nosync",  "torch_threads_int"};
-    struct sutra_context *context = NULL;
-    assert_int_equal(sutra_context_create(NULL, &context, NULL), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT();
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char file[100];
         snprintf(file, sizeof file, "tests/data/link/%s/device.json.gz", folders[i]);

@@ -4,7 +4,6 @@
  */
 #include <ctype.h>
 #include <stdbool.h>
-#include <unistd.h>
 
 #include "generate/generate.h"
 #include "unit.h"
@@ -32,21 +31,6 @@ static int remove_folder(void **state) {
     return rmdir(folder); /* fails if a test left a file */
 }
 
-/* Reads a file; appends a NUL. The caller frees it. */
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    size_t size = (size_t)ftell(file);
-    rewind(file);
-    char *text = malloc(size + 1);
-    assert_non_null(text);
-    assert_int_equal(fread(text, 1, size, file), size);
-    text[size] = 0;
-    fclose(file);
-    return text;
-}
-
 struct pair {
     char *host, *device;
 };
@@ -57,7 +41,7 @@ static struct pair generate(struct generate_options options) {
     options.device_path = in_folder("device.json");
     if (generate_pair(&options, &error) != SUTRA_OK)
         fail_msg("%s", error.message);
-    return (struct pair){read_file(options.host_path), read_file(options.device_path)};
+    return (struct pair){file_text(options.host_path, NULL), file_text(options.device_path, NULL)};
 }
 
 static void pair_free(struct pair pair) {

@@ -3,8 +3,6 @@
  * against results determined by hand and against a direct implementation of the rule on random input; and each method
  * on small traces.
  */
-#include <unistd.h>
-
 #include "analyze/launches/graphs.h"
 #include "hta_table.h"
 
@@ -210,11 +208,9 @@ static void check_cases(const struct graph_case *cases, size_t n) {
             for (; options.n_captures < 2 && cases[i].captures[options.n_captures]; options.n_captures++) {
                 char *path = paths[options.n_captures];
                 strcpy(path, "/tmp/test_graphs.XXXXXX");
-                int file = mkstemp(path);
                 char *capture = trace_json(cases[i].captures[options.n_captures]);
-                assert_int_equal(write(file, capture, strlen(capture)), strlen(capture));
+                make_temp_file(path, capture);
                 free(capture);
-                close(file);
             }
             struct sutra_context *context = make_context(n_threads);
             struct sutra_device_trace *trace = NULL;

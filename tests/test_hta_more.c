@@ -329,28 +329,25 @@ static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
         ",\n{\"pid\": 0, \"ts\": 110, \"args\": {\"Queue Length\": 0}, \"ph\": \"C\", \"name\": \"Queue Length\","
         " \"id\": 7}"
         ",\n{\"pid\": 0, \"ts\": 110, \"args\": {\"GPU busy, %\": 100.0}, \"ph\": \"C\", \"name\": \"GPU busy, %\"}";
-    char path[] = P_tmpdir "/sutra_XXXXXX", text[65536];
+    char path[] = P_tmpdir "/sutra_XXXXXX";
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = NULL;
     struct sutra_hta *hta = NULL;
     uint64_t n_bytes = 0;
-    size_t head = strlen(json) - strlen("]}");
-    assert_true(mkstemp(path) >= 0);
+    size_t head = strlen(json) - strlen("]}"), n;
+    make_temp_file(path, "");
     trace = parse_trace(context, json);
     assert_int_equal(sutra_hta_run(context, trace, NULL, &hta, NULL), SUTRA_OK);
     assert_int_equal(sutra_hta_write_counters(context, trace, hta, SUTRA_HTA_COUNTERS_ALL, path, &n_bytes, NULL),
                      SUTRA_OK);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    size_t n = fread(text, 1, sizeof text - 1, file);
-    text[n] = 0;
-    fclose(file);
+    char *text = file_text(path, &n);
     remove(path);
     assert_int_equal(n, n_bytes);
     assert_memory_equal(text, json, head);
     free(json);
     assert_memory_equal(text + head, expected, strlen(expected));
     assert_string_equal(text + n - 2, "]}");
+    free(text);
     assert_int_equal(
         sutra_hta_write_counters(context, trace, hta, SUTRA_HTA_COUNTERS_BUSY, "/dev/null", &n_bytes, NULL), SUTRA_OK);
     assert_int_equal(n_bytes,

@@ -30,13 +30,11 @@ static enum sutra_status on_visit(void *arg, struct sutra_context *context, cons
 
 static enum sutra_status make(struct folder *folder, unsigned n_threads, bool strict, struct told *told,
                               struct sutra_context **context, struct sutra_hta_ranks **ranks) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = told};
     struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options, .visit = on_visit, .arg = told};
     struct sutra_error error;
     *told = (struct told){0};
     list_files(folder);
-    assert_int_equal(sutra_context_create(&options, context, NULL), SUTRA_OK);
+    *context = NEW_CONTEXT(.n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = told);
     return sutra_hta_ranks_run(*context, folder->list, folder->n, &ranks_options, ranks, &error);
 }
 
@@ -265,13 +263,10 @@ static struct folder late_ranks(bool old_names) {
 }
 
 static void check_file(const char *path, const char *expected) {
-    char text[512];
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
-    fclose(file);
+    char *text = file_text(path, NULL);
     remove(path);
     assert_string_equal(text, expected);
+    free(text);
 }
 
 static void check_list(struct folder *folder, struct sutra_context *context, const struct sutra_hta_ranks *ranks,

@@ -2,8 +2,6 @@
  * test_job_plan.c - tests pairing of traces by rank, from the heads of the files and from file names. An ambiguous rank
  * is an error.
  */
-#include <unistd.h>
-
 #include "job/rank_link.h"
 #include "unit.h"
 

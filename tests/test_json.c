@@ -2,8 +2,6 @@
  * test_json.c - tests the JSON reader and writer: strings against a scan of single characters, the grammar against the
  * texts that Python accepts, and the writer against Python's output.
  */
-#include <unistd.h>
-
 #include "generate/random.h"
 #include "read/json.h"
 #include "read/source.h"
@@ -538,9 +536,7 @@ static void write_file(const char *path, const void *bytes, size_t size) {
  * compressed in one and in several parts. */
 static void sources_are_complete_and_padded(void **state) {
     char path[] = P_tmpdir "/sutra_source_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t sizes[] = {1,       63,     64, 65, page - 1, page, page + 1, 16 * page - 64, 16 * page, 50 * page + 7,
                             1 << 17, 1 << 18};

@@ -7,20 +7,12 @@
 #include "sutra/sutra.h"
 #include "unit.h"
 
-static const char *const values[] = {"7",
-                                     "0",
-                                     "-3",
-                                     "1.5",
-                                     "null",
-                                     "true",
-                                     "[]",
-                                     "[1, 2]",
-                                     "\"\"",
-                                     "\"x\"",
-                                     "\"a\\\"]\"",
-                                     "{\"id\": 9}",
-                                     "[{\"name\": \"rf_id\"}]",
-                                     "12 "};
+/* clang-format off */
+static const char *const values[] = {
+    "7", "0", "-3", "1.5", "null", "true", "[]", "[1, 2]", "\"\"", "\"x\"", "\"a\\\"]\"", "{\"id\": 9}",
+    "[{\"name\": \"rf_id\"}]", "12 "
+};
+/* clang-format on */
 
 /* Attributes: most as they should be, some with members in another order, repeated, missing, or no objects. */
 static void add_attributes(struct buffer *text, struct random *order, struct random *dice) {

@@ -26,12 +26,10 @@ static void note_line(void *arg, enum sutra_legacy_line kind, const char *text, 
 
 static char *written_text(struct sutra_context *context, const struct sutra_legacy *legacy, struct sutra_error *error) {
     char path[] = P_tmpdir "/sutra_legacy_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     uint64_t n_bytes = 0;
     assert_int_equal(sutra_legacy_write(context, legacy, path, &n_bytes, error), SUTRA_OK);
-    char *text = file_text(path);
+    char *text = file_text(path, NULL);
     unlink(path);
     assert_int_equal(strlen(text), n_bytes);
     squeeze(text);
@@ -42,12 +40,6 @@ static void link_pair(const char *host, const char *device, const char *annotati
                       struct legacy_outcome *outcome) {
     char *host_text = host_json(host), *device_text = trace_json(device);
     *outcome = (struct legacy_outcome){.report.size = sizeof outcome->report};
-    struct sutra_context_options options = {.size = sizeof options,
-                                            .n_threads = 2,
-                                            .strict = (flags & CASE_STRICT) != 0,
-                                            .lenient = (flags & CASE_LENIENT) != 0,
-                                            .warning = note_warning,
-                                            .arg = &outcome->warnings};
     struct sutra_legacy_options legacy_options = {.size = sizeof legacy_options,
                                                   .annotation = annotation,
                                                   .exact = (flags & EXACT) != 0,
@@ -56,12 +48,13 @@ static void link_pair(const char *host, const char *device, const char *annotati
                                                   .min_match = 0.5,
                                                   .line = note_line,
                                                   .arg = outcome};
-    struct sutra_context *context = NULL;
     struct sutra_host_trace *host_trace = NULL;
     struct sutra_device_trace *device_trace = NULL;
     struct sutra_legacy *legacy = NULL;
     struct sutra_error *error = &outcome->error;
-    assert_int_equal(sutra_context_create(&options, &context, error), SUTRA_OK);
+    struct sutra_context *context =
+        NEW_CONTEXT(.n_threads = 2, .strict = (flags & CASE_STRICT) != 0, .lenient = (flags & CASE_LENIENT) != 0,
+                    .warning = note_warning, .arg = &outcome->warnings);
     outcome->status = sutra_host_trace_parse(context, "host", host_text, strlen(host_text), &host_trace, error);
     if (!outcome->status)
         outcome->status =

@@ -37,22 +37,18 @@ static void write_file(const char *device_source, const char *path) {
 }
 
 static bool has_text(const char *path, const char *text) {
-    static char bytes[10000];
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    size_t n = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
-    assert_true(n > 0 && n < sizeof bytes);
-    return memmem(bytes, n, text, strlen(text));
+    size_t n;
+    char *bytes = file_text(path, &n);
+    const bool found = memmem(bytes, n, text, strlen(text));
+    free(bytes);
+    return found;
 }
 
 static void adjacent_operators_leave_no_gap(void **state) {
     /* Their sums are 109.9 in decimals; the first two are as doubles, and the third is a hair less. */
     static const char *const cases[] = {ABUTS("100.2", "9.7"), ABUTS("99.9", "10"), ABUTS("100.1", "9.8")};
     char path[] = P_tmpdir "/sutra_rests_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_file(cases[i], path);
         if (!has_text(path, "first") || has_text(path, "[rest] first"))

@@ -114,30 +114,18 @@ static struct merging begin(void) {
     return (struct merging){.folder = make_folder(), .report.size = sizeof(struct sutra_merge_report)};
 }
 
-static char *read_text(const char *path) {
-    char *text = calloc(1, 1 << 20);
-    FILE *file = fopen(path, "r");
-    assert_non_null(text);
-    assert_non_null(file);
-    assert_true(fread(text, 1, (1 << 20) - 1, file) < (1 << 20) - 1);
-    fclose(file);
-    return text;
-}
-
 /* Merges all traces of the folder; the output's text is merging->text. */
 static enum sutra_status merge_with(struct merging *merging, unsigned n_threads, bool strict,
                                     const struct sutra_merge_options *options) {
-    struct sutra_context_options how = {
-        .size = sizeof how, .n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = merging};
     list_files(&merging->folder);
     merging->warnings[0] = 0;
     snprintf(merging->output, sizeof merging->output, "%s/all.json", merging->folder.name);
-    assert_int_equal(sutra_context_create(&how, &merging->context, NULL), SUTRA_OK);
+    merging->context = NEW_CONTEXT(.n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = merging);
     enum sutra_status status = sutra_merge(merging->context, merging->folder.list, merging->folder.n, options,
                                            merging->output, &merging->merged, &merging->error);
     if (!status) {
         sutra_merged_report(merging->merged, &merging->report);
-        merging->text = read_text(merging->output);
+        merging->text = file_text(merging->output, NULL);
         assert_int_equal(merging->report.n_bytes, strlen(merging->text));
     }
     sutra_context_free(merging->context);

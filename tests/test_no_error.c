@@ -36,9 +36,7 @@ MAKES(merge, sutra_merged, sutra_merge(context, paths, 2, NULL, "/dev/null", &ma
 static void check_calls(const char *const *paths, unsigned n_threads, bool strict) {
     static call *const calls[] = {host, device,    profile,  repair,      et,   et_ranks, hta,
                                   dlrm, operators, overview, collectives, diff, merge};
-    const struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads, .strict = strict};
-    struct sutra_context *context = NULL;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = n_threads, .strict = strict);
     for (size_t i = 0; i < COUNT(calls); i++) {
         struct sutra_error error = {0};
         enum sutra_status status = calls[i](context, paths, &error);

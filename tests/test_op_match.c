@@ -74,13 +74,11 @@ struct result {
 };
 
 static struct result match_with(unsigned n_threads, struct arena *arena) {
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads};
-    struct sutra_context *context = NULL;
     struct sutra_error error;
     struct result result = {0};
     static uint8_t is_common[OPS_MAX];
     struct op_side a = side_of(&host, arena), b = side_of(&device, arena);
-    assert_int_equal(sutra_context_create(&options, &context, &error), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = n_threads);
     assert_int_equal(ops_match(context, &a, &b, N_TOKENS, arena, &result.match, &error), SUTRA_OK);
     sutra_context_free(context);
     memset(is_common, 0, sizeof is_common);

@@ -65,11 +65,7 @@ static bool make_job(void) {
 
 static void write_trace(char *name) {
     strcpy(name, P_tmpdir "/sutra_XXXXXX");
-    int file = mkstemp(name);
-    FILE *stream = fdopen(file, "w");
-    assert_non_null(stream);
-    fputs(device_text, stream);
-    assert_int_equal(fclose(stream), 0);
+    make_temp_file(name, device_text);
 }
 
 /* Three nodes: one that runs, and two that wait for each other. */

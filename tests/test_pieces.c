@@ -3,7 +3,6 @@
  * and the search for ends of events.
  */
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "sutra/sutra.h"
 #include "unit.h"
@@ -11,13 +10,6 @@
 #include "write/sink.h"
 
 #define N_PIECES 100
-
-static struct sutra_context *context_of(unsigned n_threads) {
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads, .device = SUTRA_DEVICE_CPU};
-    struct sutra_context *context = NULL;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
-    return context;
-}
 
 /* Some pieces are empty. */
 static void fill_number(const void *arg, size_t number, struct buffer *out) {
@@ -41,19 +33,17 @@ static void pieces_are_in_order_for_any_number_of_threads(void **state) {
         buffer_append(&expected, one.bytes, one.length);
     }
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
-        char path[] = "/tmp/test_pieces.XXXXXX", text[8192];
-        struct sutra_context *context = context_of(n_threads);
+        char path[] = "/tmp/test_pieces.XXXXXX";
+        struct sutra_context *context = NEW_CONTEXT(.n_threads = n_threads, .device = SUTRA_DEVICE_CPU);
         uint64_t n_bytes = 0;
-        int file = mkstemp(path);
-        assert_true(file >= 0);
-        close(file);
+        size_t length;
+        make_temp_file(path, "");
         assert_int_equal(pieces_write(context, path, N_PIECES, fill_number, NULL, &n_bytes, NULL), SUTRA_OK);
-        FILE *written = fopen(path, "r");
-        assert_non_null(written);
-        assert_int_equal(fread(text, 1, sizeof text, written), expected.length);
+        char *text = file_text(path, &length);
+        assert_int_equal(length, expected.length);
         assert_memory_equal(text, expected.bytes, expected.length);
         assert_int_equal(n_bytes, expected.length);
-        fclose(written);
+        free(text);
         unlink(path);
         sutra_context_free(context);
     }
@@ -73,11 +63,9 @@ static void fill_much(const void *arg, size_t number, struct buffer *out) {
 /* Requested before outputs of at least this length. */
 static void unused_disk_space_is_released(void **state) {
     char path[] = "/tmp/test_pieces.XXXXXX";
-    struct sutra_context *context = context_of(2);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 2, .device = SUTRA_DEVICE_CPU);
     struct stat status;
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     assert_int_equal(pieces_write(context, path, 9, fill_much, NULL, NULL, NULL), SUTRA_OK);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_size, (off_t)72 << 20);
@@ -88,10 +76,8 @@ static void unused_disk_space_is_released(void **state) {
 
 static void failed_writes_leave_no_file(void **state) {
     char path[] = "/tmp/test_pieces.XXXXXX";
-    struct sutra_context *context = context_of(2);
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 2, .device = SUTRA_DEVICE_CPU);
+    make_temp_file(path, "");
     unlink(path);
     assert_int_equal(pieces_write(context, path, N_PIECES, fill_without_memory, NULL, NULL, NULL), SUTRA_SYSTEM);
     assert_int_equal(access(path, F_OK), -1);
@@ -101,10 +87,8 @@ static void failed_writes_leave_no_file(void **state) {
 static void events_end_before_their_comma(void **state) {
     static const char text[] = "{\"traceEvents\": [ {\"name\": \"a\"} , {}\n,{\"b\": [1]},[2 ] , {\"c\": \",\"}\n ] }";
     static const char *const events[] = {"{\"name\": \"a\"}", "{}", "{\"b\": [1]}", "[2 ]", "{\"c\": \",\"}"};
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .lenient = true};
-    struct sutra_context *context = NULL;
     struct sutra_device_trace *trace = NULL;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1, .lenient = true);
     assert_int_equal(sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, NULL), SUTRA_OK);
     assert_int_equal(trace->events.n, 5);
     for (row_t event = 0; event < trace->events.n; event++) {

@@ -63,7 +63,7 @@ static struct outcome make(const struct timed *nodes, size_t n, bool keep_times)
     struct outcome outcome = {.report.size = sizeof outcome.report};
     const struct sutra_convert_options options = {.size = sizeof options, .keep_times = keep_times};
     char *text = text_of(nodes, n);
-    assert_int_equal(sutra_context_create(NULL, &outcome.context, NULL), SUTRA_OK);
+    outcome.context = NEW_CONTEXT();
     outcome.status =
         sutra_convert_parse(outcome.context, "plus", text, strlen(text), &options, &outcome.converted, &outcome.error);
     if (outcome.status == SUTRA_OK)

@@ -57,9 +57,7 @@ static struct buffer make_trace(const char *events, const char *members) {
 }
 
 static struct sutra_context *make_context(bool keeps_processes) {
-    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU};
-    struct sutra_context *context = NULL;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1, .device = SUTRA_DEVICE_CPU);
     context->keeps_processes = keeps_processes;
     return context;
 }

@@ -10,13 +10,6 @@
 
 #define NONE SUTRA_ROW_NONE
 
-static struct sutra_context *make_context(void) {
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
-    struct sutra_context *context = NULL;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
-    return context;
-}
-
 /* ---- Inputs ---- */
 
 /* Encodes letters: t a tensor, s one of another layout, u undefined, n nested, 1 a scalar, o other, ( ) a list, . the
@@ -254,7 +247,7 @@ static const struct pair_case pair_cases[] = {
 
 static void pairs_forward_and_backward(void **state) {
     const struct pair_case *of = *state;
-    struct sutra_context *context = make_context();
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     for (int hta_version = SUTRA_TORCH_VERSION_2; hta_version <= SUTRA_TORCH_VERSION_1_13; hta_version++) {
         int64_t tid[6], forward_tid[6], sequence[6], start[6], end[6];
         struct sutra_sequence_columns operators = {0, tid, forward_tid, sequence, start, end};
@@ -284,7 +277,7 @@ static void pairs_forward_and_backward(void **state) {
 /* ---- The tree of plain arrays ---- */
 
 static void rows_may_come_in_any_order(void **state) {
-    struct sutra_context *context = make_context();
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     const int64_t start[] = {5, 1, 2, 20}, end[] = {6, 30, 10, 25}, tid[] = {-3, -3, -3, 8};
     const int64_t forward[] = {0, 0, 0, -3};
     const uint32_t expected[] = {2, NONE, 1, 1};
@@ -297,7 +290,7 @@ static void rows_may_come_in_any_order(void **state) {
 }
 
 static void times_beyond_2_to_62_are_refused(void **state) {
-    struct sutra_context *context = make_context();
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     const int64_t start[] = {(int64_t)1 << 62}, end[] = {SUTRA_NO_END}, tid[] = {1};
     uint32_t parent[1];
     int64_t closing[1];
@@ -308,7 +301,7 @@ static void times_beyond_2_to_62_are_refused(void **state) {
 }
 
 static void storages_have_numbers_and_tensors_ids(void **state) {
-    struct sutra_context *context = make_context();
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     const uint64_t tensor[] = {1, 2, 1}, storage[] = {7, 8, 8};
     const uint8_t use[] = {SUTRA_STORAGE_INPUT, SUTRA_STORAGE_INPUT, SUTRA_STORAGE_INPUT};
     const uint32_t numbers[] = {0, 1, 1}, groups[] = {0, 0, 0};

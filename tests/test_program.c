@@ -177,7 +177,7 @@ static void job_make(struct made_job *job, const char *words) {
     char copy[1000], *rest = copy;
     *job = (struct made_job){0};
     snprintf(copy, sizeof copy, "%s", words);
-    assert_int_equal(sutra_context_create(NULL, &job->context, &job->error), SUTRA_OK);
+    job->context = NEW_CONTEXT();
     unsigned n_ranks = 1;
     for (const char *c = words; *c; c++)
         n_ranks += *c == ' ';

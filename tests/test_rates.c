@@ -2,8 +2,6 @@
  * test_rates.c - tests achieved rates of operators relative to the device's peaks, on small traces with results
  * computed by hand.
  */
-#include <unistd.h>
-
 #include "hta_table.h"
 
 /* An operator with arguments: shapes, types and values; strides of dense tensors are not recorded. */
@@ -27,9 +25,8 @@ static int write_peaks(void **state) {
     static const char text[] =
         "{\"name\": \"mine\", \"mem_bw_gbps\": 1000, \"max_achievable_tflops\": {\"matrix_bf16\": 400, "
         "\"matrix_fp32\": 50, \"matrix_tf32\": 200, \"vector_fp32\": 20}}";
-    int file = mkstemp(peaks_path);
-    assert_true(file >= 0 && write(file, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
-    return close(file);
+    make_temp_file(peaks_path, text);
+    return 0;
 }
 
 static int remove_peaks(void **state) {

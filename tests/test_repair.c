@@ -288,19 +288,11 @@ static void repair_offsets_are_bytes_of_the_input(void **state) {
 
 /* ---- Readers ---- */
 
-static struct sutra_context *new_context(bool lenient) {
-    const struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU, .lenient = lenient};
-    struct sutra_context *made = NULL;
-    assert_int_equal(sutra_context_create(&options, &made, NULL), SUTRA_OK);
-    return made;
-}
-
 static void lenient_readers_repair_and_strict_readers_name_the_remedy(void **state) {
     static const char device[] = "{\"traceEvents\": [{\"name\": \"a\"b\", \"ph\": \"X\"}, {\"name\": \"c\"}, {\"na";
     static const char host[] = "{\"schema\": \"1.0.1\", \"nodes\": [{\"id\": 1, \"name\": \"a\\q\"}";
     for (int lenient = 0; lenient < 2; lenient++) {
-        struct sutra_context *own = new_context(lenient);
+        struct sutra_context *own = NEW_CONTEXT(.n_threads = 1, .device = SUTRA_DEVICE_CPU, .lenient = lenient);
         struct sutra_device_trace *trace = NULL;
         struct sutra_host_trace *nodes = NULL;
         struct sutra_device_summary summary = {.size = sizeof summary};
@@ -330,7 +322,7 @@ static void lenient_host_reader_skips_nodes_without_a_number_as_id(void **state)
                                "{`id`: {`id`: 3}}, {`id`: `4`}, {`id`: 5}]}";
     char *json = quoted(text);
     for (int lenient = 0; lenient < 2; lenient++) {
-        struct sutra_context *own = new_context(lenient);
+        struct sutra_context *own = NEW_CONTEXT(.n_threads = 1, .device = SUTRA_DEVICE_CPU, .lenient = lenient);
         struct sutra_host_trace *trace = NULL;
         struct sutra_error error;
         enum sutra_status status = sutra_host_trace_parse(own, "host", json, strlen(json), &trace, &error);
@@ -385,7 +377,7 @@ static void readers_know_truncated_files(void **state) {
             char text[256];
             snprintf(text, sizeof text, "%.*s%s%s", (int)(cut - c->text), c->text, arrays[device], cut + 1);
             char *json = quoted(text);
-            struct sutra_context *own = new_context(c->lenient);
+            struct sutra_context *own = NEW_CONTEXT(.n_threads = 1, .device = SUTRA_DEVICE_CPU, .lenient = c->lenient);
             struct sutra_device_trace *events = NULL;
             struct sutra_host_trace *nodes = NULL;
             enum sutra_status status = device ? sutra_device_trace_parse(own, "t", json, strlen(json), &events, NULL)

@@ -38,7 +38,7 @@ struct simulated_job {
 /* Reads the ranks' lines, up to a NULL. */
 static struct simulated_job job_read(const char *const *ranks) {
     struct simulated_job job = {0};
-    assert_int_equal(sutra_context_create(NULL, &job.context, &job.error), SUTRA_OK);
+    job.context = NEW_CONTEXT();
     for (; ranks[job.n]; job.n++) {
         char text[4000];
         assert_true(snprintf(text, sizeof text, METADATA "%s", ranks[job.n]) < (int)sizeof text);
@@ -486,17 +486,12 @@ static void the_network_is_a_line_through_transfers(void **state) {
 }
 
 static void networks_that_cannot_be_read_are_refused(void **state) {
-    static const char *const networks[] = {"",
-                                           "alpha",
-                                           "alpha=",
-                                           "alpha=12",
-                                           "beta=1us",
-                                           "beta=0GB/s",
-                                           "beta=-1GB/s",
-                                           "alpha=1us,",
-                                           "alpha=1us;beta=1GB/s",
-                                           "gamma=1us",
-                                           "alpha=nanus"};
+    /* clang-format off */
+    static const char *const networks[] = {
+        "", "alpha", "alpha=", "alpha=12", "beta=1us", "beta=0GB/s", "beta=-1GB/s", "alpha=1us,",
+        "alpha=1us;beta=1GB/s", "gamma=1us", "alpha=nanus"
+    };
+    /* clang-format on */
     struct simulated_job job = job_read(told);
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
         const struct sutra_simulate_options options = {.size = sizeof options, .network = networks[i]};

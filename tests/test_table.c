@@ -79,21 +79,18 @@ static void put_expected(struct buffer *out, size_t n_rows, enum sutra_table_for
 }
 
 static void write_and_compare(size_t n_rows, enum sutra_table_format format, unsigned n_threads) {
-    const struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = n_threads, .device = SUTRA_DEVICE_CPU};
     char path[] = P_tmpdir "/sutra_table_XXXXXX";
-    struct sutra_context *context;
     struct sutra_table table;
     struct buffer expected = {0};
     uint64_t n_bytes = 0;
-    close(mkstemp(path));
+    make_temp_file(path, "");
     table_init(&table, "t", columns, 3);
     for (size_t row = 0; row < n_rows; row++)
         add_row(&table, row);
     put_expected(&expected, n_rows, format);
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = n_threads, .device = SUTRA_DEVICE_CPU);
     assert_int_equal(sutra_table_write(context, &table, format, path, &n_bytes, NULL), SUTRA_OK);
-    char *text = file_text(path);
+    char *text = file_text(path, NULL);
     assert_int_equal(n_bytes, expected.length - 1);
     assert_true(strcmp(text, expected.bytes) == 0);
     unlink(path);

@@ -212,11 +212,9 @@ static void ranks_are_added(void **state) {
 static void strict_contexts_fail_with_the_first_defect(void **state) {
     static const char text[] =
         "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"ts\":5}]}";
-    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .strict = true};
-    struct sutra_context *strict;
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error;
-    assert_int_equal(sutra_context_create(&options, &strict, NULL), SUTRA_OK);
+    struct sutra_context *strict = NEW_CONTEXT(.n_threads = 1, .strict = true);
     assert_int_equal(sutra_device_trace_parse(strict, "trace", text, strlen(text), &trace, &error), SUTRA_STRICT);
     assert_null(trace);
     assert_non_null(strstr(error.message, "1 of 1 GPU activities has no valid start time"));

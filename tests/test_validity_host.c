@@ -15,14 +15,11 @@ static void keep_warning(void *arg, const char *message) {
 
 /* The warnings, a line each; in a strict context the error, or "". */
 static void read_host(const char *host, bool strict, char text[static 1000]) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = 1, .strict = strict, .warning = keep_warning, .arg = text};
-    struct sutra_context *context = NULL;
     struct sutra_host_trace *trace = NULL;
     struct sutra_error error = {0};
     char *bytes = host_json(host);
     *text = 0;
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1, .strict = strict, .warning = keep_warning, .arg = text);
     enum sutra_status status = sutra_host_trace_parse(context, "host", bytes, strlen(bytes), &trace, &error);
     if (status) {
         assert_int_equal(status, SUTRA_STRICT);
@@ -91,12 +88,10 @@ static void later_nodes_with_an_id_are_counted(void **state) {
 }
 
 static void programs_read_the_defects_of_a_trace(void **state) {
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
-    struct sutra_context *context = NULL;
     struct sutra_host_trace *host = NULL;
     struct sutra_trace_defect defect = {.size = sizeof defect};
     char *nodes = host_json("1 process tid=1; 3 a ctrl_deps=2 tid=2; 3 b ctrl_deps=2 tid=2");
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     assert_int_equal(sutra_host_trace_parse(context, "host", nodes, strlen(nodes), &host, NULL), SUTRA_OK);
     struct sutra_device_trace *device =
         parse_trace(context, "kernel k stream=7 ts=5+2 device=0; kernel k stream=7 ts=5+2 device=0");

@@ -4,8 +4,6 @@
 #ifndef TESTS_TRACE_FOLDER_H
 #define TESTS_TRACE_FOLDER_H
 
-#include <unistd.h>
-
 #include "trace_text.h"
 #include "unit.h"
 

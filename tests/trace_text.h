@@ -212,9 +212,13 @@ static inline char *json_of_list(const char *text, const char *list, void (*writ
     return json;
 }
 
-/* The device trace as JSON, which the caller frees; {"... is JSON already. */
+/* The device trace as JSON, which the caller frees; {"... is JSON already, {...'traceEvents'... is JSON with ' for ". */
 static inline char *trace_json(const char *text) {
-    return strncmp(text, "{\"", 2) == 0 ? strdup(text) : json_of_list(text, "traceEvents", write_event);
+    if (strncmp(text, "{\"", 2) == 0)
+        return strdup(text);
+    if (*text == '{' && strstr(text, "'traceEvents'"))
+        return double_quotes(text);
+    return json_of_list(text, "traceEvents", write_event);
 }
 
 /* The host trace as JSON, which the caller frees; {... is JSON with ' for ". */

@@ -1,4 +1,4 @@
-# Advice that fits: the wrong kind of trace, an analysis that is not named, options that could be several; ET+ is known.
+# Errors with a remedy: a trace of the wrong kind, an unnamed analysis, ambiguous options; ET+ is recognized.
 . "$TOOLS/common.sh"
 need zstd
 traces

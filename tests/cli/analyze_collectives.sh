@@ -1,5 +1,4 @@
-# The tables of analyze collectives: the rank that is slow, clocks of hosts, what is lost or has another size, ours and
-# TraceLens'.
+# Tables of analyze collectives: the straggler, clocks of hosts, lost and different collectives; sutra's and TraceLens'.
 . "$TOOLS/common.sh"
 need python3
 job() {

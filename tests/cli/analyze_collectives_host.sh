@@ -1,4 +1,4 @@
-# A rank that is late because of its host, not its device; ranks of a host and what links carry at most, as they are told.
+# A straggler because of its host, not its GPU; ranks of a host, and bandwidth limits of links from options.
 . "$TOOLS/common.sh"
 need python3
 mkdir d

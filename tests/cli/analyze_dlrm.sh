@@ -1,4 +1,4 @@
-# The page and the files of analyze dlrm: of recorded iterations, of other parts of the trace, of traces that lack things.
+# Page and files of analyze dlrm: recorded iterations, other windows, traces that lack data.
 . "$TOOLS/common.sh"
 analysis_trace
 quietly sutra analyze dlrm trace.json.gz -o results --model "a/model"

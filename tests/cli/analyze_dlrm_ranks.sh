@@ -1,5 +1,5 @@
-# analyze dlrm of several ranks: the page, the files of each and of all together, broken traces among them, a time that
-# was measured without the profiler.
+# analyze dlrm of several ranks: the page, files of each rank and of all ranks, malformed traces, a time measured
+# without the profiler.
 . "$TOOLS/common.sh"
 analysis_trace
 mkdir traces

@@ -1,5 +1,5 @@
-# A folder of results appears whole, or says that it is not: what a killed run leaves is in a folder that says so, and gone
-# with the next run; a run that fails changes nothing.
+# A directory of results is written atomically: an interrupted run leaves a directory marked as incomplete, which the
+# next run removes; a failed run changes nothing.
 . "$TOOLS/common.sh"
 traces
 hta() { sutra analyze hta device.json -o "$@" -q --no-report; }

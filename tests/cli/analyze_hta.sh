@@ -1,4 +1,4 @@
-# The page and the tables of analyze hta: of one rank, of several with broken ones among them, of traces without kernels.
+# Page and tables of analyze hta: one rank, several ranks with malformed traces, traces without kernels.
 . "$TOOLS/common.sh"
 analysis_trace
 quietly sutra analyze hta trace.json.gz -o tables

@@ -1,4 +1,4 @@
-# A trace that is named twice, and one that a result would overwrite, are refused before anything is written.
+# A duplicate input, and an output that would overwrite an input, are refused before anything is written.
 . "$TOOLS/common.sh"
 analysis_trace
 mkdir oo ranks

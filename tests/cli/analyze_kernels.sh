@@ -1,4 +1,4 @@
-# The page and the tables of analyze kernels.
+# Page and tables of analyze kernels.
 . "$TOOLS/common.sh"
 analysis_trace
 quietly sutra analyze kernels trace.json.gz -o tables

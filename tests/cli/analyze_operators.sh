@@ -1,4 +1,4 @@
-# The tables of analyze operators: ours and TraceLens', of one rank and of several.
+# Tables of analyze operators: sutra's and TraceLens', of one rank and of several.
 . "$TOOLS/common.sh"
 analysis_trace
 quietly sutra analyze operators trace.json.gz -o tables

@@ -1,4 +1,4 @@
-# Why training is slow: the page, its JSON, of one rank and of several.
+# The overview: the page and its JSON, of one rank and of several.
 . "$TOOLS/common.sh"
 analysis_trace
 quietly sutra analyze trace.json.gz

@@ -1,5 +1,5 @@
-# Pages of several analyses in one folder: each has its own name, and all lead to each other, whichever was first; what is
-# no page of ours is neither led to nor changed.
+# Pages of several analyses in one directory: each has its own name and links to the others in any order of the runs;
+# pages of other programs are neither linked nor changed.
 . "$TOOLS/common.sh"
 analysis_trace
 lists() {

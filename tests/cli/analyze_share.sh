@@ -1,5 +1,5 @@
-# Analyses whose ranks several processes share, by parts: the files of one process; what is missing, damaged or was made
-# in another way.
+# Analyses whose ranks several processes share with --shard: the files of one process; errors of missing, corrupt and
+# different partial results.
 . "$TOOLS/common.sh"
 sutra gen -n 1k --ranks 5 --streams 3 --host h --device d
 head -c 4000 d/device.4.json >x && mv x d/device.4.json

@@ -1,4 +1,4 @@
-# What a simulator would stumble over: in one file, in the files of a job, as text and as JSON.
+# Errors that would stop a simulator: in one file, in the files of a job, as text and as JSON.
 . "$TOOLS/common.sh"
 et_file >job.0.et
 try sutra check job.0.et

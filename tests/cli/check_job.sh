@@ -1,4 +1,4 @@
-# What is wrong across the ranks of a job: each fault that can be made up is found, and named with its rank.
+# Errors across the ranks of a job: each injected fault is found and named with its rank.
 . "$TOOLS/common.sh"
 need python3
 job() {

@@ -1,4 +1,4 @@
-# common.sh - what the scripts share; each begins with: . "$TOOLS/common.sh"
+# common.sh - functions of the scripts; each begins with: . "$TOOLS/common.sh"
 
 # try COMMAND...: the command line, what it prints on both streams, and its exit code.
 try() {

@@ -1,4 +1,4 @@
-# Converting: the summary, both command lines, and what is said of a wrong one or a wrong file.
+# Conversion: the summary, both command lines, errors of wrong options and files.
 . "$TOOLS/common.sh"
 gunzip -c "$DATA/link/torch_mlp_adam_ne/out.nosync.json.gz" >plus.json
 summary() { sed 's/^ *[0-9.]* s .*/TIME/; s/^ *[0-9.]* [kM]B  /SIZE  /'; }

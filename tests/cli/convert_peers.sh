@@ -1,5 +1,5 @@
-# Sends and receives of a recorded pair of ranks: peers and tags from the operators above the kernels, so that the two
-# files fit each other; and every mending of converting, left alone.
+# Sends and receives of a recorded pair of ranks: peers and tags from the operators above the kernels, so that both
+# files agree; and each correction of convert disabled on its own.
 . "$TOOLS/common.sh"
 for rank in 0 1; do
     pair=$DATA/convert/p2p_r$rank

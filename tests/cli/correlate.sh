@@ -1,4 +1,4 @@
-# Pairs as CSV and JSON, and flows that take the place of those that the trace has.
+# Pairs of forward and backward operators as CSV and JSON, and flows that replace the flows of the trace.
 . "$TOOLS/common.sh"
 cat >device.json <<'END'
 {"traceEvents": [

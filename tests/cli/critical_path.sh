@@ -1,4 +1,4 @@
-# The critical path in its three formats: JSON that holds together, a trace that is the old one with marks, text that adds up.
+# The critical path in three formats: consistent JSON, the trace with marks, text whose times add up.
 . "$TOOLS/common.sh"
 need python3
 traces

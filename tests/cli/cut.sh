@@ -1,4 +1,4 @@
-# Cutting a trace: what is kept, what is told, what is refused, and the files that come out.
+# Cut traces: kept events, the summary, errors, and the written files.
 . "$TOOLS/common.sh"
 cat >device.json <<'END'
 {"schemaVersion": 1, "traceEvents": [

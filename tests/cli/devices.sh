@@ -1,5 +1,5 @@
-# Where there is no GPU, `sutra devices` says why, --device cuda fails and says why, and auto takes the CPU. A build without
-# the CUDA engine has its own reason.
+# Without a GPU: `sutra devices` and --device cuda report the reason, and auto uses the CPU. A build without the CUDA
+# engine has its own reason.
 . "$TOOLS/common.sh"
 traces
 sutra devices >list 2>&1

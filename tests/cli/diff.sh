@@ -1,4 +1,4 @@
-# Two traces side by side: the page, the tables, the gate, and what is refused.
+# Comparison of two traces: the page, the tables, the gate, and errors.
 . "$TOOLS/common.sh"
 analysis_trace
 quietly sutra diff trace.json.gz trace.json.gz

@@ -1,4 +1,4 @@
-# A part of a Chakra file as a drawing: for Graphviz, as GraphML, and laid out where Graphviz is there.
+# A part of a Chakra file as a drawing: for Graphviz, as GraphML, and as SVG if Graphviz is installed.
 . "$TOOLS/common.sh"
 et_file | sed 's/aten::mm/a"\\<m>\&n/' >job.0.et
 try sutra draw job.0.et --around 2 --depth 1

@@ -1,4 +1,4 @@
-# Graphviz lays a drawing out; the file appears whole or not at all, and nothing else is left.
+# Graphviz draws a file as SVG, which is written atomically; no other file remains.
 . "$TOOLS/common.sh"
 need dot
 et_file | sed 's/aten::mm/a"\\<m>\&n/' >job.0.et

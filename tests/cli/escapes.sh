@@ -1,4 +1,4 @@
-# Whatever names and paths hold, a terminal only shows it: no control character comes out of a page, a text or an error.
+# Names and paths with control characters: a terminal shows them escaped in pages, texts and errors.
 . "$TOOLS/common.sh"
 esc=$(printf '\033')
 # as JSON escapes them, and what may stand in JSON as it is

@@ -1,5 +1,5 @@
-# Names that come from a job's folder, and symbolic links in a folder of results, never lead out of the folder: files outside are
-# neither written nor removed.
+# Names from a job's directory, and symbolic links in a directory of results, never lead out of the directory: other
+# files are neither written nor removed.
 . "$TOOLS/common.sh"
 need mkfifo
 sutra gen -n 2k --ranks 2 --seed 1 --collectives --host h --device d || exit 1

@@ -1,4 +1,4 @@
-# Made-up traces have the events that were asked for, are the same again for the same seed, and can be linked.
+# Synthetic traces have the requested events, are equal for equal seeds, and can be linked.
 . "$TOOLS/common.sh"
 need python3
 sutra gen --events 2k --seed 5 --host h1.json --device d1.json || exit 1

@@ -1,4 +1,4 @@
-# A made-up job: one program on all ranks, collectives that end at once on all of them, and the faults that are asked for.
+# A synthetic job: one program on all ranks, collectives that end simultaneously, and the requested faults.
 . "$TOOLS/common.sh"
 need python3
 cat >check.py <<'PYTHON'

@@ -1,5 +1,5 @@
-# The program's help fits one screen: the commands in groups, and where to read on. Every way of requesting the help of a
-# command prints the same text, which begins with its usage and fits 80 columns.
+# The help of the program fits one screen: the commands in groups, and where to read more. Every way of requesting the
+# help of a command prints the same text, which begins with its usage and fits 80 columns.
 sutra --help >text && cat text
 sutra -h | cmp - text && sutra help | cmp - text
 awk 'length > 80 { print "too wide: " $0 } END { if (NR > 40) print NR " lines" }' text

@@ -1,4 +1,4 @@
-# What a trace holds, for people and as JSON, agrees with the file.
+# The contents of a trace, as text and as JSON, agree with the file.
 . "$TOOLS/common.sh"
 need python3
 traces

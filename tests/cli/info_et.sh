@@ -1,4 +1,4 @@
-# What a Chakra file holds, known by its content: as text and as JSON, plain and compressed.
+# The contents of a Chakra file, recognized by its bytes: as text and as JSON, plain and compressed.
 . "$TOOLS/common.sh"
 et_file >trace
 try sutra info trace

@@ -1,4 +1,4 @@
-# Which command links two traces: told by info, and by link where it finds nothing.
+# The command that links a pair of traces: reported by info, and by link if no operator matches.
 . "$TOOLS/common.sh"
 older_traces
 try sutra info host.json device.json

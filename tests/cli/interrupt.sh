@@ -1,4 +1,4 @@
-# SIGINT and SIGTERM end the program as they should and leave no file behind; an ignored SIGINT stays ignored.
+# SIGINT and SIGTERM end the program with their exit codes and leave no file; an ignored SIGINT stays ignored.
 . "$TOOLS/common.sh"
 strange_traces
 mkfifo pipe

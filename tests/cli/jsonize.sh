@@ -1,4 +1,4 @@
-# A Chakra file as JSON: as chakra_jsonizer writes it, and an object a line.
+# A Chakra file as JSON: in the format of chakra_jsonizer, and as one object per line.
 . "$TOOLS/common.sh"
 et_file >job.0.et
 try sutra jsonize job.0.et -q

@@ -1,4 +1,4 @@
-# What kernels do stands in files for simulators, with and without measured times, and adds up to the same.
+# Files for simulators contain FLOPs and bytes of kernels, with equal totals with and without measured times.
 . "$TOOLS/common.sh"
 cat >plus.json <<'END'
 {"schema": "1.1.1-chakra.0.0.4", "pid": 1, "time": "now", "start_ts": 1, "finish_ts": 2, "nodes": [

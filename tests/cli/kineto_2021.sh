@@ -1,4 +1,4 @@
-# Traces of Kineto until 2021 have other categories: all commands see the same in them as in today's; an empty result is told.
+# Traces of Kineto until 2021 have other categories: all commands give the same results; empty results are reported.
 . "$TOOLS/common.sh"
 traces
 # older: the categories of 2021; flows from launches had three names after one another.

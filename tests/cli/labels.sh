@@ -1,4 +1,4 @@
-# Labels say what is counted: synchronisation is no kernel, ranks have a time each, nothing is -0.0 % or -1 us.
+# Labels name the counted quantity: synchronization is no kernel, ranks have a time each, nothing is -0.0 % or -1 us.
 . "$TOOLS/common.sh"
 # trace RANK END SYNC: a launch, its kernel until END, and an event of synchronisation if SYNC is 1.
 trace() {

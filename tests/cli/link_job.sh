@@ -1,4 +1,4 @@
-# A whole job in one command: the bytes of its pairs one by one, only what is new, in parts, and what does not fit told.
+# A job in one command: the bytes of pairs that are linked one by one, only changed ranks, shards, and unmatched traces.
 . "$TOOLS/common.sh"
 job() {
     sutra gen -n 1k --ranks 4 --seed 3 --host hosts --device devices "$@" || exit 1

@@ -1,4 +1,4 @@
-# A job whose traces are broken at their beginnings: with --lenient they are paired and linked as if they were repaired.
+# A job whose traces are malformed near their start: --lenient pairs and links them as if they were repaired.
 . "$TOOLS/common.sh"
 need python3
 sutra gen -n 1k --ranks 3 --seed 3 --host hosts --device devices

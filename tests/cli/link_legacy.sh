@@ -1,4 +1,4 @@
-# The older linker: its file, messages and exit codes; the same under its name; where ours is better than it.
+# link-legacy: its file, messages and exit codes, also under the name trace_link; differences from the older linker.
 . "$TOOLS/common.sh"
 older_traces
 ln -s "$(command -v sutra)" trace_link

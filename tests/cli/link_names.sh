@@ -1,4 +1,4 @@
-# Operators matched by names: the bytes of the pair with ids, what is printed, where ids are used, and what fails.
+# Operators matched by names: the bytes of the pair with ids, the summary, when ids are used, and errors.
 . "$TOOLS/common.sh"
 # without_ids FILE: the device trace as before PyTorch 2.4.
 without_ids() {

@@ -1,4 +1,4 @@
-# The last line of the summary: the result is complete, partly or nothing, with the cause; -v, --strict and --quiet.
+# The last line of the summary: complete, partial or empty result with its cause; -v, --strict and --quiet.
 . "$TOOLS/common.sh"
 need sed
 # result NAME [OPTION...]: links host.json and device.json, and prints the last line and the exit code.

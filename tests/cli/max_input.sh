@@ -1,4 +1,4 @@
-# What is compressed, or comes through a pipe, may take so much memory and no more: all commands that read have --max-input.
+# --max-input limits memory for compressed and piped inputs in all commands that read traces.
 . "$TOOLS/common.sh"
 need zstd
 strange_traces

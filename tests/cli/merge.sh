@@ -1,5 +1,5 @@
-# The traces of several ranks as one timeline: nothing but numbers changes, clocks meet, arrows end at kernels; parts of
-# it; any number of threads and every form of files; what is refused.
+# Traces of several ranks as one timeline: only ids and times change, clocks are aligned, flows end at kernels;
+# selections, any number of threads, every form of files, and errors.
 . "$TOOLS/common.sh"
 need python3
 cat >check.py <<'PYTHON'

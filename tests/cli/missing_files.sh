@@ -1,4 +1,4 @@
-# Inputs that are not there and outputs that cannot be, found before any work is done: one line that names the file.
+# Missing inputs and outputs that cannot be written are found before any work: one line that names the file.
 . "$TOOLS/common.sh"
 strange_traces
 # fails COMMAND...: the exit code, the lines on standard error, and what they begin with.

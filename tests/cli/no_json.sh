@@ -1,5 +1,5 @@
-# Files that are no JSON are called what they are, at once; what has no end, or stands for more than there is room for,
-# ends at a limit that is told.
+# Files that are no JSON are named by their format at once; inputs that are endless or decompress beyond memory end at a
+# reported limit.
 . "$TOOLS/common.sh"
 need zstd
 sh -c 'ulimit -v 150000 && sutra --version; exit $?' >/dev/null 2>&1 || skip "needs a program that runs in 150 MB, which a sanitizer's does not"

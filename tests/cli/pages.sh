@@ -1,4 +1,4 @@
-# Pages on a terminal: as wide as it is and no wider, names and paths cut where they tell least, all of it on request.
+# Pages on a terminal: as wide as the terminal, with names and paths shortened; complete on request.
 . "$TOOLS/common.sh"
 need script
 script -qec true /dev/null >/dev/null 2>&1 || skip "needs a pseudo-terminal"

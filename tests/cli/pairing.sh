@@ -1,4 +1,4 @@
-# Traces of two ranks or runs, ids of 0, other steps: told with cause and remedy by all three; --strict fails.
+# Traces of two ranks or runs, rf_ids of 0, other steps: all three commands report cause and remedy; --strict fails.
 . "$TOOLS/common.sh"
 # pair HOST_PID HOST_TIME RF...: a host trace and a device trace of four operators; the device's ids are 7 to 10.
 pair() {

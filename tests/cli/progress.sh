@@ -1,5 +1,5 @@
-# A bar on a terminal for what takes more than half a second, cleared at the end: one for all of the work, which never
-# goes back; never elsewhere, nor with --quiet, nor on a terminal that cannot draw over a line.
+# Progress bar on a terminal: after half a second, one for all stages, ascending, cleared at the end; not in pipes, with
+# --quiet, or on a terminal that cannot overwrite a line.
 . "$TOOLS/common.sh"
 need script
 script -qec true /dev/null >/dev/null 2>&1 || skip "needs a pseudo-terminal"

@@ -1,4 +1,4 @@
-# Broken traces: what repairing makes of them and tells, that it stays, and what --lenient reads of them.
+# Malformed traces: the repaired text, the report, a second repair without changes, and reading with --lenient.
 . "$TOOLS/common.sh"
 cat >names.json <<'END'
 {"schemaVersion": 1, "traceEvents": [

@@ -1,4 +1,4 @@
-# Chakra files run in time: alone, with what-ifs, as ranks that meet, and jobs that stand still.
+# Simulated Chakra files: alone, with what-ifs, as ranks with matched collectives, and deadlocked jobs.
 . "$TOOLS/common.sh"
 et_file >job.0.et
 cp job.0.et job.1.et

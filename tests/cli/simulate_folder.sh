@@ -1,4 +1,4 @@
-# A directory of .et files is a job: those of its ranks are simulated and checked.
+# A directory of .et files is a job: its ranks are simulated and checked.
 . "$TOOLS/common.sh"
 mkdir job empty
 et_file >job/rank.10.et

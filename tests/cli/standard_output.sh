@@ -1,4 +1,4 @@
-# Standard output that is full or closed early is told.
+# Standard output that is full or closed early is an error.
 . "$TOOLS/common.sh"
 [ -e /dev/full ] || skip "needs /dev/full"
 sutra --help >/dev/full

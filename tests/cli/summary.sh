@@ -1,4 +1,5 @@
-# The summary, without what not every run has (a rate, if it takes a while) and with the numbers masked; every level of the log shows less.
+# The summary with masked numbers, without lines that depend on the run (a rate after a while); each log level prints
+# less.
 . "$TOOLS/common.sh"
 traces
 mask() { sed -E 's/[0-9][0-9,.]*/N/g; s/ +N/ N/; s/N [kMG]?B/N B/g; s| at N B/s of input,||'; }

@@ -1,4 +1,4 @@
-# The program under its other name: that tool's four options must be there, no operands; the work is the same.
+# The program under the name trace_link: its four options are required, operands are refused; the output is the same.
 . "$TOOLS/common.sh"
 try chakra_trace_link
 try chakra_trace_link --chakra-host-trace h --chakra-device-trace d --output-file o

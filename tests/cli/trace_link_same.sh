@@ -1,4 +1,4 @@
-# Both names of the program write the same file, in any way of writing the options.
+# Both names of the program write the same file, with any notation of options.
 . "$TOOLS/common.sh"
 traces
 sutra link host.json device.json -o a.json -q 2>/dev/null

@@ -1,4 +1,4 @@
-# The call tree in its formats: text with its cuts, JSON that holds together, flows in the trace; and what is refused.
+# The call tree in its formats: text with limits, consistent JSON, flows in the trace; and errors.
 . "$TOOLS/common.sh"
 need python3
 cat >device.json <<'END'

@@ -1,5 +1,4 @@
-# Every analysis tells how many events it leaves out for their times; a trace whose events have them is passed in
-# silence.
+# Every analysis reports how many events it skips because of their times; a valid trace has no warning.
 . "$TOOLS/common.sh"
 cat >device.json <<'END'
 {"traceEvents": [

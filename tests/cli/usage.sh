@@ -1,4 +1,4 @@
-# Wrong command lines: one line that names what is wrong and says what was probably meant; exit 64.
+# Wrong command lines: one line that names the error and the probable meaning; exit 64.
 . "$TOOLS/common.sh"
 try sutra
 try sutra lnik

@@ -1,4 +1,4 @@
-# Wrong command lines of analyze dlrm: one line that names what is wrong; exit codes of sysexits.h.
+# Wrong command lines of analyze dlrm: one line that names the error; exit codes of sysexits.h.
 . "$TOOLS/common.sh"
 try sutra analyze dlrm
 try sutra analyze dlrm nowhere.json elsewhere.json

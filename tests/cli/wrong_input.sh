@@ -1,4 +1,4 @@
-# Inputs that are no traces, or the other one: one line with the file, exit 65, no output.
+# Inputs that are no traces, or traces of the wrong kind: one line with the file, exit 65, no output.
 . "$TOOLS/common.sh"
 strange_traces
 fails() {

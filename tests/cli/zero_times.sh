@@ -1,4 +1,4 @@
-# Where nothing takes any time there is a critical path nevertheless: of the moments at which things happen.
+# A trace without any duration has a critical path, through the times of its events.
 . "$TOOLS/common.sh"
 need python3
 cat >zero.json <<'END'

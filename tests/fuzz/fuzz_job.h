@@ -14,26 +14,13 @@
 static char fuzz_folder[64];
 
 static inline void fuzz_folder_remove(void) {
+    /* clang-format off */
     static const char *const names[] = {
-        ".job/plan",
-        ".job/rank.0",
-        ".job/rank.1",
-        ".job/rank.0.met",
-        ".job/rank.1.met",
-        "job.json",
-        "comm_groups.json",
-        "rank.0.et",
-        "rank.1.et",
-        "comm_group.json",
-        "system.json",
-        "network.yml",
-        "memory.json",
-        "table",
-        "host.json",
-        "device.json",
-        ".job",
-        "",
+        ".job/plan", ".job/rank.0", ".job/rank.1", ".job/rank.0.met", ".job/rank.1.met", "job.json",
+        "comm_groups.json", "rank.0.et", "rank.1.et", "comm_group.json", "system.json", "network.yml", "memory.json",
+        "table", "host.json", "device.json", ".job", ""
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[128];
         snprintf(path, sizeof path, "%s/%s", fuzz_folder, names[i]);

@@ -1,5 +1,5 @@
 /*
- * test_event_places.c - tests parsing of events with the layouts learned from earlier events against parsing each event
+ * test_event_layouts.c - tests parsing of events with the layouts learned from earlier events against parsing each event
  * alone: the same offsets, the same end and the same errors.
  */
 #include "base/memory.h"
@@ -10,31 +10,15 @@
 #include "unit.h"
 
 static void add_value(struct buffer *text, struct random *dice) {
+    /* clang-format off */
     static const char *const values[] = {
-        "1",
-        "0",
-        "12345.678",
-        "-3",
-        "1e5",
-        "1234567890123456789",
-        "0.1234567890123456789",
-        "null",
-        "true",
-        "false",
-        "NaN",
-        "\"\"",
-        "\"a\\\"b\"",
-        "\"}, {\"",
-        "[]",
-        "[[1, 2], [3]]",
-        "[[1, 2], [3]] ",
-        "[[1, 2], [3, 4, 5, 6, 7, 8, 9]]",
-        "[[1, 2], [3, 4, 5, 6, 7, 8, 10]]",
-        "{\"ts\": 1, \"args\": {\"stream\": 2}}",
-        "{}",
-        "{ }",
-        "12 ",
-        "\"a long string that goes on for more than a block of sixty-four bytes, and on\""};
+        "1", "0", "12345.678", "-3", "1e5", "1234567890123456789", "0.1234567890123456789", "null", "true", "false",
+        "NaN", "\"\"", "\"a\\\"b\"", "\"}, {\"", "[]", "[[1, 2], [3]]", "[[1, 2], [3]] ",
+        "[[1, 2], [3, 4, 5, 6, 7, 8, 9]]", "[[1, 2], [3, 4, 5, 6, 7, 8, 10]]",
+        "{\"ts\": 1, \"args\": {\"stream\": 2}}", "{}", "{ }", "12 ",
+        "\"a long string that goes on for more than a block of sixty-four bytes, and on\""
+    };
+    /* clang-format on */
     add(text, ONE_OF(dice, values));
 }
 
@@ -172,10 +156,8 @@ struct reading {
 };
 
 static struct reading read_in_parts(const struct buffer *text, unsigned n_threads, size_t part_bytes, bool lenient) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = n_threads, .device = SUTRA_DEVICE_CPU, .lenient = lenient};
     struct reading reading = {0};
-    assert_int_equal(sutra_context_create(&options, &reading.context, NULL), SUTRA_OK);
+    reading.context = NEW_CONTEXT(.n_threads = n_threads, .device = SUTRA_DEVICE_CPU, .lenient = lenient);
     reading.context->part_bytes = part_bytes;
     reading.context->keep_offsets = true;
     reading.context->prefetch_columns = PREFETCH_ALL;

@@ -1,4 +1,4 @@
-# golden_part.sh - tests analyses of a time range: they equal the analysis of the cut trace, byte for byte. The same for
+# golden_ranges.sh - tests analyses of a time range: they equal the analysis of the cut trace, byte for byte. The same for
 # selected ranks of a job.
 . tests/golden.sh
 data=$(cd "$(dirname "$0")" && pwd)/data

@@ -1,5 +1,5 @@
 /*
- * test_seen_strings.c - tests that the cache of strings returns the same ids as the string table without the cache.
+ * test_string_cache.c - tests that the cache of strings returns the same ids as the string table without the cache.
  */
 #include "generate/random.h"
 #include "read/repeated_text.h"

@@ -1,4 +1,4 @@
-# Parts of a job, by every analysis: ranks, steps, times, names, streams, categories; and what is said where there is none.
+# Selections in every analysis: ranks, steps, times, names, streams, categories; and errors of empty selections.
 . "$TOOLS/common.sh"
 analysis_trace
 sutra gen -n 2k --ranks 4 --collectives --host hosts --device traces

@@ -1,5 +1,5 @@
-# What stands where an output goes: links to nothing yet, files that are read-only, a limit on the size of files; and
-# what other programs left that were killed.
+# Existing outputs: dangling links, read-only files, a limit on the size of files, and temporary files of killed
+# programs.
 . "$TOOLS/common.sh"
 need flock
 strange_traces

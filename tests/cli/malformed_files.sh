@@ -1,5 +1,5 @@
-# Compressed files that are cut off or damaged, inputs that cannot be read, outputs that cannot be: one line, the right
-# exit code, and the old output stays.
+# Truncated and corrupt compressed files, unreadable inputs, outputs that cannot be written: one line, the exit code,
+# and an unchanged old output.
 . "$TOOLS/common.sh"
 traces
 echo old >out.json

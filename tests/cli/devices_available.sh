@@ -1,4 +1,4 @@
-# What the commands say where there is a GPU, for which the CPU stands in, and where that fails in the midst of the work.
+# Messages of the commands with a GPU, simulated by the CPU, and with a GPU that fails during an analysis.
 . "$TOOLS/common.sh"
 [ -x "${SUTRA_ON_HOST_GPU:-}" ] || skip "needs a C++ compiler"
 traces

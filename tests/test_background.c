@@ -1,5 +1,5 @@
 /*
- * test_aside.c - tests background tasks: each task runs once, on a thread or in the caller that waits for it.
+ * test_background.c - tests background tasks: each task runs once, on a thread or in the caller that waits for it.
  */
 #include "base/threads.h"
 #include "unit.h"

@@ -1,4 +1,4 @@
-# A job whose ranks meet when they are simulated: two passes, what-ifs, what is told of ranks that are not there.
+# A job whose collectives are matched for the simulation: two passes, what-ifs, and warnings about missing ranks.
 . "$TOOLS/common.sh"
 need python3
 sutra gen -n 2k --ranks 4 --seed 5 --ranks-per-host 2 --clock-offset-us 700 --skew-us 300 --straggler-rank 2 --sync stream \

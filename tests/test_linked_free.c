@@ -1,5 +1,5 @@
 /*
- * test_linked_spend.c - tests conversion that frees the traces early: the file is the same as with the traces kept; the
+ * test_linked_free.c - tests conversion that frees the traces early: the file is the same as with the traces kept; the
  * columns are freed afterwards, the report is not.
  */
 #include "job/rank_link.h"
@@ -41,22 +41,13 @@ static void write_kept(const struct linked_traces *traces, const struct link_out
     sutra_converted_free(converted);
 }
 
-static void assert_spent(const struct linked_traces *traces) {
+static void assert_freed(const struct linked_traces *traces) {
     struct sutra_link_report report = {.size = sizeof report};
     sutra_linked_report(traces->linked, &report);
     assert_int_equal(report.n_gpu_nodes, 2);
     assert_null(traces->linked->arena.newest);
     assert_null(traces->host->nodes.text);
     assert_null(traces->device->events.text);
-}
-
-static size_t read_file(const char *path, char *bytes, size_t size) {
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    size_t n = fread(bytes, 1, size, file);
-    fclose(file);
-    assert_true(n > 0 && n < size);
-    return n;
 }
 
 /* All members without padding. */
@@ -69,22 +60,23 @@ static void check_reports(const struct sutra_faithful_report *a, const struct su
 }
 
 static void check_same(bool faithful) {
-    static char kept[10000], spent[10000];
-    char path[] = P_tmpdir "/sutra_spend_XXXXXX";
-    int file = mkstemp(path);
+    char path[] = P_tmpdir "/sutra_free_XXXXXX";
+    size_t n_kept, n_freed;
     const struct link_output output = {
         .et = true, .faithful = faithful, .what.size = sizeof output.what, .how.size = sizeof output.how};
     struct sutra_faithful_report reports[2] = {{.size = sizeof reports[0]}, {.size = sizeof reports[1]}};
     const struct linked_traces traces = link_both();
-    assert_true(file >= 0);
-    close(file);
+    make_temp_file(path, "");
     write_kept(&traces, &output, path, &reports[0]);
-    size_t n = read_file(path, kept, sizeof kept);
+    char *kept = file_text(path, &n_kept);
     assert_int_equal(link_output_write(context, &traces, &output, NULL, path, NULL, &reports[1], NULL), SUTRA_OK);
-    assert_int_equal(read_file(path, spent, sizeof spent), n);
-    assert_memory_equal(kept, spent, n);
+    char *freed = file_text(path, &n_freed);
+    assert_true(n_kept > 0 && n_freed == n_kept);
+    assert_memory_equal(kept, freed, n_kept);
     check_reports(&reports[0], &reports[1]);
-    assert_spent(&traces);
+    assert_freed(&traces);
+    free(kept);
+    free(freed);
     unlink(path);
     free_both(&traces);
 }

@@ -1,4 +1,4 @@
-# Many host operators of one external id: the output grows with the square, which is told first, and can be refused.
+# Many host operators of one external id: the output grows quadratically, which is reported before and can be refused.
 . "$TOOLS/common.sh"
 need python3
 python3 - <<'END'

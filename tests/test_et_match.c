@@ -1,5 +1,5 @@
 /*
- * test_et_meet.c - tests the changes to a rank's file after the collectives of its job were matched: start times,
+ * test_et_match.c - tests the changes to a rank's file after the collectives of its job were matched: start times,
  * attributes of collectives, and fields that do not change.
  */
 #include "et_text.h"
@@ -35,7 +35,7 @@ struct met {
 static struct met meet(const struct matched_collectives *rank, enum sutra_status expected) {
     struct met met;
     struct sutra_error error;
-    assert_int_equal(sutra_context_create(NULL, &met.context, &error), SUTRA_OK);
+    met.context = NEW_CONTEXT();
     assert_int_equal(et_parse_text(met.context, lines, &met.alone, &error), SUTRA_OK);
     assert_int_equal(et_nodes_begin(&met.nodes, &error), SUTRA_OK);
     assert_int_equal(et_make_for_job(&met.nodes, &met.alone->file.nodes, rank, &error), expected);

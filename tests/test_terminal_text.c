@@ -1,5 +1,5 @@
 /*
- * test_visible.c - tests escaping of terminal control sequences in text that arrives in pieces of any length.
+ * test_terminal_text.c - tests escaping of terminal control sequences in text that arrives in pieces of any length.
  */
 #include "text/strings.h"
 #include "unit.h"

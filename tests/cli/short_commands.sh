@@ -1,4 +1,5 @@
-# What people type first: the version with one letter, traces without names, a path whose format its name tells.
+# Short command lines: the version with one letter, traces without option names, a path whose extension selects the
+# format.
 . "$TOOLS/common.sh"
 sutra -v | sed 's/[0-9][0-9.]*/VERSION/'
 try sutra gen --events 300

@@ -1,8 +1,6 @@
 /*
- * test_given_back.c - tests that the memory of trace text is returned to the system after parsing.
+ * test_returned_memory.c - tests that the memory of trace text is returned to the system after parsing.
  */
-#include <unistd.h>
-
 #include "sutra/sutra.h"
 #include "unit.h"
 
@@ -39,14 +37,12 @@ static void write_trace(char *path) {
 }
 
 static void parsed_text_is_returned_to_the_system(void **state) {
-    char path[] = "/tmp/test_given_back.XXXXXX";
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
-    struct sutra_context *context = NULL;
+    char path[] = "/tmp/test_returned_memory.XXXXXX";
     struct sutra_device_trace *trace = NULL;
     const struct sutra_profile_options profile_options = {.size = sizeof profile_options};
     struct sutra_profile *profile = NULL;
     write_trace(path);
-    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    struct sutra_context *context = NEW_CONTEXT(.n_threads = 1);
     long before = file_pages_kb();
     assert_int_equal(sutra_device_trace_read(context, path, &trace, NULL), SUTRA_OK);
     long more = file_pages_kb() - before;
