@@ -3,7 +3,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +17,6 @@
 #include "read/document.h"
 #include "read/json.h"
 #include "text/numbers.h"
-#include "text/quantities.h"
 #include "text/strings.h"
 
 /* ---- Partial results ---- */

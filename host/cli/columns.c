@@ -11,7 +11,6 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"
-#include "cli/terminal.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
 #include "sutra/sutra.h"

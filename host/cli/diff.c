@@ -4,7 +4,6 @@
  *
  *     A, B --sutra_diff_run--> tables --> page, markdown or JSON; decision --> exit code
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>

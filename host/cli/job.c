@@ -2,7 +2,6 @@
  * job.c - implements job.h.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>

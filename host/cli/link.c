@@ -6,12 +6,10 @@
  *
  * link_job.c links the ranks of a job.
  */
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

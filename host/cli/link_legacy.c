@@ -5,7 +5,6 @@
  *     arguments --checks--> both traces --link--> log of trace_link.py, line by line --> ET+, or durations by id
  *                                                                                    --> summary, statistics
  */
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +20,6 @@
 #include "sutra/context.h"
 #include "sutra/legacy.h"
 #include "sutra/sutra.h"
-#include "text/quantities.h"
 
 struct legacy_job {
     struct pair_job pair;

@@ -17,7 +17,6 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "sutra/context.h"
-#include "text/names.h"
 #include "text/strings.h"
 
 static int dispatch(int argc, char **argv) {

@@ -90,37 +90,25 @@ static bool ends_in_any(const char *name, const char *const *endings) {
     return false;
 }
 
-static int is_json_name(const struct dirent *entry) {
-    static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", ".rpd", NULL};
-    return ends_in_any(entry->d_name, endings);
-}
+/* Defines a filter of scandir() for names with these endings. */
+#define NAME_FILTER(filter, ...)                                                                                       \
+    static int filter(const struct dirent *entry) {                                                                    \
+        static const char *const endings[] = {__VA_ARGS__, NULL};                                                      \
+        return ends_in_any(entry->d_name, endings);                                                                    \
+    }
 
-static int is_report_name(const struct dirent *entry) {
-    static const char *const endings[] = {".sqlite", ".rpd", NULL};
-    return ends_in_any(entry->d_name, endings);
-}
-
-static int is_snapshot_name(const struct dirent *entry) {
-    static const char *const endings[] = {".json", ".gz", ".zst", ".pickle", ".pkl", NULL};
-    return ends_in_any(entry->d_name, endings);
-}
+NAME_FILTER(is_json_name, ".json", ".gz", ".zst", ".sqlite", ".rpd")
+NAME_FILTER(is_report_name, ".sqlite", ".rpd")
+NAME_FILTER(is_snapshot_name, ".json", ".gz", ".zst", ".pickle", ".pkl")
+NAME_FILTER(is_pickle_name, ".pickle", ".pkl")
+NAME_FILTER(is_archive_name, ".tar", ".tgz", ".zip", ".xz", ".bz2")
 
 static int is_et_name(const struct dirent *entry) {
     return entry->d_name[0] != '.' && path_ends_in(entry->d_name, ".et");
 }
 
-static int is_pickle_name(const struct dirent *entry) {
-    static const char *const endings[] = {".pickle", ".pkl", NULL};
-    return ends_in_any(entry->d_name, endings);
-}
-
 static int is_unexported_name(const struct dirent *entry) {
     return *entry->d_name != '.' && is_unexported_report(entry->d_name);
-}
-
-static int is_archive_name(const struct dirent *entry) {
-    static const char *const endings[] = {".tar", ".tgz", ".zip", ".xz", ".bz2", NULL};
-    return ends_in_any(entry->d_name, endings);
 }
 
 static int is_folder_name(const struct dirent *entry) {

@@ -12,7 +12,6 @@
 #include "read/device_trace.h"
 #include "sutra/merge.h"
 #include "sutra/rewrite.h"
-#include "text/quantities.h"
 
 /* First member of both commands. */
 struct rewrite_job {

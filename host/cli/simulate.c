@@ -19,7 +19,6 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/simulate.h"
-#include "cli/terminal.h"
 #include "job/job.h"
 #include "sutra/simulate.h"
 #include "sutra/sutra.h"

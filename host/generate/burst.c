@@ -7,7 +7,6 @@
  *     thread   [linear  [t [transpose]] [addmm  launch .. ]]     in the first pass
  *     stream                                      [kernel]       in the second pass
  */
-#include "base/memory.h"
 #include "base/shared.h"
 #include "generate/generator.h"
 #include "generate/operators.h"

@@ -5,7 +5,6 @@
  */
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "generate/lines.h"
 #include "generate/operators.h"

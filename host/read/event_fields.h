@@ -76,7 +76,7 @@ static inline struct form *form_find(const struct form *parent, const char *text
     return form;
 }
 
-/* X(field, key) of the event itself, INSIDE(field, key) of its "args" */
+/* X(field, key) of the event itself, INSIDE(field, key) of its "args", from EXTERNAL on. */
 #define EVENT_FIELDS(X, INSIDE)                                                                                        \
     X(ID, "id")                                                                                                        \
     X(PHASE, "ph")                                                                                                     \

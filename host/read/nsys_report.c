@@ -639,10 +639,8 @@ enum sutra_status nsys_shared_read(struct nsys_shared *shared, struct source *so
     pthread_mutex_unlock(&shared->mutex);
     if (!shared->is_report)
         return source_read(source, context, stage, input, error);
-    enum sutra_status status = shared->status;
-    if (status)
-        *error = shared->error;
-    else
+    enum sutra_status status = error_copy(error, shared->status, &shared->error);
+    if (!status)
         status = source_set_names(source, input->name, error);
     if (!status && nsys_find_rank(&shared->report, source->rank) == shared->report.n_ranks)
         status = error_file(error, SUTRA_USAGE, source->name, "no rank %lld in the report: it has %u ranks",

@@ -41,40 +41,30 @@ struct id_table {
     uint64_t n, capacity;
 };
 
-enum id_tables {
-    STRINGS,
-    SYMBOLS,
-    PROCESSES,
-    THREADS,
-    AGENTS,
-    EVENTS,
-    TIMES,
-    TRACKS,
-    APIS, /* from here on of rocmProfileData, as the first */
-    LINKS,
-    COPIES,
-    TEXTS,
-    N_ID_TABLES
-};
+/* X(name, table, columns, number of names, number of values); from APIS on of rocmProfileData, as the first. */
+#define ID_TABLES(X)                                                                                                   \
+    X(STRINGS, "rocpd_string", "id string", 1, 1)                                                                      \
+    X(SYMBOLS, "rocpd_info_kernel_symbol", "id display_name kernel_name", 2, 2)                                        \
+    X(PROCESSES, "rocpd_info_process", "id pid", 0, 1)                                                                 \
+    X(THREADS, "rocpd_info_thread", "id tid", 0, 1)                                                                    \
+    X(AGENTS, "rocpd_info_agent", "id type_index logical_index", 0, 2)                                                 \
+    X(EVENTS, "rocpd_event", "id stack_id category_id", 0, 2)                                                          \
+    X(TIMES, "rocpd_timestamp", "id value", 0, 1)                                                                      \
+    X(TRACKS, "rocpd_track", "id pid tid agent_id stream_id", 0, 4)                                                    \
+    X(APIS, "rocpd_api", "id pid apiName_id args_id", 0, 3)                                                            \
+    X(LINKS, "rocpd_api_ops", "op_id api_id", 0, 1)                                                                    \
+    X(COPIES, "rocpd_copyapi", "api_ptr_id size", 0, 1)                                                                \
+    X(TEXTS, "rocpd_ustring", "id string", 1, 1)
+
+#define ID_TABLE_NUMBER(name, ...) name,
+#define ID_TABLE_FORM(name, ...)   {__VA_ARGS__},
+enum id_tables { ID_TABLES(ID_TABLE_NUMBER) N_ID_TABLES };
 
 /* Columns of struct id_table.value; names are numbers of report->names. */
 static const struct {
     const char *table, *columns;
     int n_names, n_values; /* the first values are texts */
-} id_forms[N_ID_TABLES] = {
-    [STRINGS] = {"rocpd_string", "id string", 1, 1},
-    [SYMBOLS] = {"rocpd_info_kernel_symbol", "id display_name kernel_name", 2, 2},
-    [PROCESSES] = {"rocpd_info_process", "id pid", 0, 1},
-    [THREADS] = {"rocpd_info_thread", "id tid", 0, 1},
-    [AGENTS] = {"rocpd_info_agent", "id type_index logical_index", 0, 2},
-    [EVENTS] = {"rocpd_event", "id stack_id category_id", 0, 2},
-    [TIMES] = {"rocpd_timestamp", "id value", 0, 1},
-    [TRACKS] = {"rocpd_track", "id pid tid agent_id stream_id", 0, 4},
-    [APIS] = {"rocpd_api", "id pid apiName_id args_id", 0, 3},
-    [LINKS] = {"rocpd_api_ops", "op_id api_id", 0, 1},
-    [COPIES] = {"rocpd_copyapi", "api_ptr_id size", 0, 1},
-    [TEXTS] = {"rocpd_ustring", "id string", 1, 1},
-};
+} id_forms[N_ID_TABLES] = {ID_TABLES(ID_TABLE_FORM)};
 
 struct rocpd {
     struct database_file *file;

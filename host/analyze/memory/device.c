@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <libdeflate.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
  * GPU activity below an operator of autograd's engine belongs to the last operator outside of the engine with the same
  * sequence number that started before, and to the modules that enclose it. O(n log n).
  */
-#include <math.h>
 #include <string.h>
 
 #include "analyze/operators/operators.h"

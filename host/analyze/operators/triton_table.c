@@ -10,7 +10,6 @@
  * and different hashes are different programs. The file of a kernel is reported and not read.
  * O(kernels) in expectation, and a sort of the rows.
  */
-#include <math.h>
 #include <string.h>
 
 #include "analyze/launches/arguments.h"

@@ -2,8 +2,6 @@
  * findings.c - implements findings.h: the list of rules, measurements and facts of a trace, guards, and the order of
  * findings.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/overview/findings.h"

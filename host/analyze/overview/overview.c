@@ -2,11 +2,10 @@
  * overview.c - implements overview.h except for the causes of idle time (idle_causes.c): the window, the intervals of
  * GPU activity and gaps, the table of streams, and cropping.
  */
-#include <stdlib.h>
 
+#include "analyze/overview/overview.h"
 #include "analyze/launches/launches.h"
 #include "analyze/operators/operators.h"
-#include "analyze/overview/overview.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"

@@ -4,7 +4,6 @@
  *
  * Each section is a rule: the condition under which it fires, and its saving.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/collective_calls.h"

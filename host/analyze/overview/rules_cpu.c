@@ -6,11 +6,9 @@
 #include "analyze/overview/findings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/shared.h"
-#include "text/names.h"
 
 static void add_frames_note(const struct diagnosis *d, struct overview_finding *finding) {
     if (d->measures.has_frames)
