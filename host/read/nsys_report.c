@@ -19,12 +19,12 @@
 #include "columns/hash_tables.h"
 #include "columns/rows.h"
 #include "match/key_index.h"
+#include "read/file_kind.h"
 #include "read/nsys.h"
 #include "text/numbers.h"
 #include "text/strings.h"
 #ifdef SUTRA_SQLITE
 #include "read/database.h"
-#include "read/file_kind.h"
 #endif
 
 const char *const nsys_category_names[NSYS_N_CATEGORIES] = {
