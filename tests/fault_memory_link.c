@@ -31,15 +31,10 @@ OWNED_TYPE(repair)
 OWNED_TYPE(simulation)
 OWNED_TYPE(tree)
 
-static enum sutra_status parse_host(const struct run *run, int input, struct sutra_host_trace **trace,
-                                    struct sutra_error *error) {
-    return sutra_host_trace_parse(run->context, "host", run->text[input], run->size[input], trace, error);
-}
-
 static enum sutra_status parse_pair(const struct run *run, int host_input, int device_input,
                                     struct sutra_host_trace **host, struct sutra_device_trace **device,
                                     struct sutra_error *error) {
-    TRY(parse_host(run, host_input, host, error));
+    TRY(sutra_host_trace_parse(run->context, "host", run->text[host_input], run->size[host_input], host, error));
     return parse_device(run, device_input, device, error);
 }
 

@@ -24,11 +24,6 @@ struct tree_case {
     const char *warning;
 };
 
-#define NODE(name, rf, tid, forward, sequence)                                                                         \
-    "{'id':2,'name':'" name "','ctrl_deps':1,'inputs':{'values':[],'shapes':[],'types':[]},'attrs':[{'name':'rf_id',"  \
-    "'value':" rf "},{'name':'tid','value':" tid "},{'name':'fw_tid','value':" forward                                 \
-    "},{'name':'seq_id','value':" sequence "},{'name':'scope','value':0}]}"
-
 static const struct tree_case cases[] = {
     {.name = "kernel_is_below_its_launch_and_operator",
      .trace = "cpu_op a ts=10.5+20; cpu_op b ts=12+5; cuda_runtime l ts=13+2 correlation=7; "
@@ -149,14 +144,13 @@ static const struct tree_case cases[] = {
     {.name = "host_trace_maps_threads_before_other_sources",
      .trace = "cpu_op f tid=11 ts=10+5.5 'Record function id'=5; cpu_op w tid=11 ts=20+50; "
               "cpu_op g tid=12 ts=30+5 'Record function id'=6",
-     .host = "{'schema':'1.1.1-chakra.0.0.4','nodes':[" NODE("f", "5", "1", "0", "3") "," NODE("g", "6", "2", "1",
-                                                                                               "3") "]}",
+     .host = "2 f rf_id=5 tid=1 fw_tid=0 seq_id=3 scope=0; 2 g rf_id=6 tid=2 fw_tid=1 seq_id=3 scope=0",
      .tree = "f<- w<- g<w ",
      .pairs = "f>g ",
      .warning = "2 of 2 nodes have no root"},
     {.name = "a_host_trace_of_another_run_is_not_used",
      .trace = "cpu_op f tid=11 ts=10+5.5 'Record function id'=5",
-     .host = "{'schema':'1.1.1-chakra.0.0.4','nodes':[" NODE("f", "9", "1", "0", "3") "]}",
+     .host = "2 f rf_id=9 tid=1 fw_tid=0 seq_id=3 scope=0",
      .tree = "f<- ",
      .warning = "no operator of the device trace has an rf_id of the host trace"},
     {.name = "a_thread_number_of_17_bits_is_refused",
@@ -193,7 +187,7 @@ static struct sutra_host_trace *parse_host(struct sutra_context *context, const 
     struct sutra_error error;
     if (!text)
         return NULL;
-    char *json = double_quotes(text);
+    char *json = host_json(text);
     if (sutra_host_trace_parse(context, "host", json, strlen(json), &trace, &error))
         fail_msg("%s", error.message);
     free(json);

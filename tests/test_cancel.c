@@ -83,10 +83,6 @@ static enum sutra_status read_device(struct sutra_device_trace **trace) {
     return sutra_device_trace_parse(context, "device", device_text.bytes, device_text.length, trace, NULL);
 }
 
-static enum sutra_status read_host(struct sutra_host_trace **trace) {
-    return sutra_host_trace_parse(context, "host", host_text.bytes, host_text.length, trace, NULL);
-}
-
 /* ---- Operations; each frees its result ---- */
 
 static enum sutra_status do_read(void) {
@@ -104,7 +100,7 @@ static enum sutra_status do_link(void) {
     struct sutra_linked *linked = NULL;
     enum sutra_status status = read_device(&device);
     if (!status)
-        status = read_host(&host);
+        status = sutra_host_trace_parse(context, "host", host_text.bytes, host_text.length, &host, NULL);
     if (!status)
         status = sutra_link(context, host, device, NULL, &linked, NULL);
     if (!status) {

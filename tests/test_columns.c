@@ -9,6 +9,7 @@
 #include "one_context.h"
 #include "read/device_trace.h"
 #include "sutra/sutra.h"
+#include "trace_text.h"
 #include "unit.h"
 
 #define NULL_TEXT "(null)"
@@ -276,17 +277,11 @@ static void unread_stream_is_released(void **state) {
     assert_null(stream.release);
 }
 
-#define NODE(id, name, above, rf)                                                                                      \
-    "{\"id\":" #id ",\"name\":\"" name "\",\"ctrl_deps\":" #above ",\"inputs\":{\"values\":[],\"shapes\":[],"          \
-    "\"types\":[]},\"outputs\":{\"values\":[],\"shapes\":[],\"types\":[]},\"attrs\":[{\"name\":\"rf_id\","             \
-    "\"type\":\"uint64\",\"value\":" #rf "},{\"name\":\"tid\",\"type\":\"uint64\",\"value\":7}]}"
-
-static const char host_text[] = "{\"schema\":\"1.0.2-chakra.0.0.4\",\"nodes\":[" NODE(1, "root", 1, 0) "," NODE(
-    2, "thread", 1, 0) "," NODE(3, "a", 2, 4) "]}";
-
 static struct sutra_host_trace *host_trace(void) {
     struct sutra_host_trace *trace = NULL;
-    assert_int_equal(sutra_host_trace_parse(context, "host", host_text, strlen(host_text), &trace, NULL), SUTRA_OK);
+    char *json = host_json("1 root rf_id=0 tid=7; 2 thread rf_id=0 tid=7; 3 a ctrl_deps=2 rf_id=4 tid=7");
+    assert_int_equal(sutra_host_trace_parse(context, "host", json, strlen(json), &trace, NULL), SUTRA_OK);
+    free(json);
     return trace;
 }
 
@@ -328,12 +323,10 @@ static void linked_nodes_record_their_event_rows(void **state) {
     };
     struct sutra_linked *linked = NULL;
     struct ArrowArrayStream stream;
-    struct sutra_device_trace *device = device_trace(
-        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":5,\"ts\":10,\"dur\":9,"
-        "\"args\":{\"External id\":3,\"Record function id\":4}},{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
-        "\"cudaLaunchKernel\",\"pid\":1,\"tid\":5,\"ts\":11,\"dur\":2,\"args\":{\"correlation\":70,\"External id\":3}},"
-        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"pid\":0,\"tid\":7,\"ts\":15,\"dur\":0,"
-        "\"args\":{\"correlation\":70,\"stream\":7,\"External id\":3}}]}");
+    struct sutra_device_trace *device =
+        parse_trace(context, "cpu_op a tid=5 ts=10+9 'External id'=3 'Record function id'=4; "
+                             "cudaLaunchKernel tid=5 ts=11+2 correlation=70 'External id'=3; "
+                             "kernel a stream=7 ts=15+0 correlation=70 'External id'=3");
     struct sutra_host_trace *host = host_trace();
     assert_int_equal(sutra_link(context, host, device, NULL, &linked, NULL), SUTRA_OK);
     assert_int_equal(sutra_linked_arrow(context, linked, NULL, &stream, NULL), SUTRA_OK);

@@ -171,11 +171,6 @@ static void reading_free(struct reading *reading) {
     sutra_context_free(reading->context);
 }
 
-static void check_same_strings(const struct reading *a, const struct reading *b) {
-    assert_int_equal(a->trace->strings.n, b->trace->strings.n);
-    assert_memory_equal(a->trace->strings.bytes, b->trace->strings.bytes, a->trace->strings.n_bytes);
-}
-
 /* Rows and ids of names equal a plain walk's for any number of parts; errors are the same. */
 static void parts_and_learning_change_no_row(void **state) {
     size_t n_rows = 0, n_failed = 0;
@@ -199,7 +194,9 @@ static void parts_and_learning_change_no_row(void **state) {
             assert_int_equal(parts.trace->events.n, one.trace->events.n);
             assert_int_equal(parts.trace->n_fields_dropped, one.trace->n_fields_dropped);
             assert_int_equal(parts.trace->n_lower_external, one.trace->n_lower_external);
-            check_same_strings(&parts, &one);
+            const struct strings *strings = &one.trace->strings;
+            assert_int_equal(parts.trace->strings.n, strings->n);
+            assert_memory_equal(parts.trace->strings.bytes, strings->bytes, strings->n_bytes);
             for (row_t row = 0; row < one.trace->events.n; row++, n_rows++) {
                 const char *what = plain_difference(parts.context, parts.trace, row);
                 if (what)

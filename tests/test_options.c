@@ -63,11 +63,6 @@ static bool make_job(void) {
     return sutra_simulate(all.context, ets, NULL, 2, &how, &all.job, NULL) == SUTRA_OK;
 }
 
-static void write_trace(char *name) {
-    strcpy(name, P_tmpdir "/sutra_XXXXXX");
-    make_temp_file(name, device_text);
-}
-
 /* Three nodes: one that runs, and two that wait for each other. */
 static bool make_et(void) {
     struct buffer node = {0};
@@ -106,7 +101,8 @@ static int make_all(void **state) {
          !sutra_hta_run(context, all.device, NULL, &all.hta, NULL) &&
          !sutra_dlrm_analyze(context, all.device, NULL, &all.dlrm, NULL) && make_et();
     for (int i = 0; i < 2; i++) {
-        write_trace(all.files[i]);
+        strcpy(all.files[i], P_tmpdir "/sutra_XXXXXX");
+        make_temp_file(all.files[i], device_text);
         all.list[i] = all.files[i];
     }
     ok = ok && !sutra_collectives_run(context, all.list, 1, NULL, &all.collectives, NULL);

@@ -234,11 +234,11 @@ static inline char *host_json(const char *text) {
     return json;
 }
 
-static inline struct sutra_device_trace *parse_trace(struct sutra_context *context, const char *text) {
+static inline struct sutra_device_trace *parse_trace(struct sutra_context *reader, const char *text) {
     char *json = trace_json(text);
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error;
-    if (sutra_device_trace_parse(context, "trace", json, strlen(json), &trace, &error))
+    if (sutra_device_trace_parse(reader, "trace", json, strlen(json), &trace, &error))
         fail_msg("%s", error.message);
     free(json);
     return trace;

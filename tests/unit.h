@@ -1,5 +1,5 @@
 /*
- * unit.h - cmocka with the headers that it requires, standard headers of most tests, contexts, files, and
+ * unit.h - cmocka with the headers that it requires, standard headers of most tests, contexts, temporary files, and
  * JSON with ' for ".
  */
 #ifndef TESTS_UNIT_H
