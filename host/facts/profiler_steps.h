@@ -13,8 +13,8 @@
  *
  * The role NAME_STEP (facts/names.h) marks all names that contain "ProfilerStep". Linking, the critical path and
  * `analyze dlrm` only ask for the role. HTA's steps are rows of its own table, with times of its own
- * (analyze/compat/hta/hta_steps.c), and a selection only needs their first start and last end: both use the rules of names,
- * but no list.
+ * (analyze/compat/hta/hta_steps.c), and a selection only needs their first start and last end: both use the rules of
+ * names, but no list.
  */
 #ifndef FACTS_PROFILER_STEPS_H
 #define FACTS_PROFILER_STEPS_H

@@ -1,6 +1,6 @@
 /*
- * overview_ranks.c - the overview of a job. Of each trace its findings, its sums and its collectives are kept; together,
- * the ranks give the findings of the job.
+ * overview_ranks.c - the overview of a job. Of each trace its findings, its sums and its collectives are kept;
+ * together, the ranks give the findings of the job.
  */
 #include <stdlib.h>
 #include <string.h>
