@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 
 # From bottom to top. A room of several folders stands with its folder; rooms on one floor do not know each other.
 FLOORS = [
@@ -59,7 +60,7 @@ FILE_FLOORS = {
         ["et", "et_format", "et_graph", "et_json", "et_read", "et_write"],
         ["et_plus*", "node_graph", "communication", "et_make"],
         ["et_timeline", "timeline*"],
-        ["check", "convert", "full_path", "job", "measured_et", "program*", "rank_graph", "replay", "scale",
+        ["check", "convert", "full_path", "job_files", "measured_et", "program*", "rank_graph", "replay", "scale",
          "simulation*", "what_if"],
     ],
 }
@@ -105,6 +106,7 @@ LIMITS = {
     "headers with one client": 6,
     "percent of static functions called once": 42,
     "object files in a circle": 7,
+    "source files with one name": 2,
 }
 SHORT_FILE = 60
 NOT_CODE = re.compile(
@@ -314,6 +316,7 @@ def check_structure(texts):
         "files below 60 lines": sum(text.count("\n") < SHORT_FILE for text in texts.values()),
         "headers with one client": sum(used.get(name) == 1 for name in internal),
         "percent of static functions called once": round(100 * once / max(1, statics)),
+        "source files with one name": max(Counter(os.path.basename(path) for path in texts if path.endswith(".c")).values()),
     }
     for name, value in values.items():
         if value > LIMITS[name]:
