@@ -69,17 +69,17 @@ static void a_failure_is_remembered(void **state) {
 
 static void a_list_that_grows_keeps_its_elements(void **state) {
     struct arena arena = {0};
-    int *list = NULL, *beside = NULL;
-    uint64_t capacity = 0, room_beside = 0;
+    int *list = NULL, *other = NULL;
+    uint64_t capacity = 0, room_other = 0;
     for (int i = 0; i < 1000; i++) {
         assert_true(arena_grow(&arena, &list, (uint64_t)i, &capacity, sizeof *list));
-        assert_true(arena_grow(&arena, &beside, (uint64_t)i, &room_beside, sizeof *beside));
+        assert_true(arena_grow(&arena, &other, (uint64_t)i, &room_other, sizeof *other));
         list[i] = i;
-        beside[i] = -i;
+        other[i] = -i;
     }
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(list[i], i);
-        assert_int_equal(beside[i], -i);
+        assert_int_equal(other[i], -i);
     }
     capacity = UINT64_MAX / 2;
     assert_false(arena_grow(&arena, &list, capacity, &capacity, sizeof *list));

@@ -286,7 +286,7 @@ static void drift_is_estimated_and_messages_connect_clocks(void **state) {
     assert_int_equal(clocks[3].reference, 6);
     assert_int_equal(clocks[4].reference, 6);
     assert_int_equal(clocks[4].offset_ns, 60000);
-    /* Of each rank pair's 40 collectives: rank 1 begins behind the end of rank 0; rank 9 ends late, which can be. */
+    /* Of each rank pair's 40 collectives: rank 1 begins after the end of rank 0; rank 9 ends late, which can be. */
     assert_int_equal(rank_clocks_impossible(&calls, &matches, NULL, 0, 1000), 40);
     assert_int_equal(rank_clocks_impossible(&calls, &matches, clocks, n, 1000), 0);
     arena_free(&arena);

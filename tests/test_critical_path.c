@@ -93,7 +93,7 @@ static const struct path_case cases[] = {
     {"both ends belong to the window, and only starts are looked at",
      "cpu_op before ts=0+30; user_annotation ProfilerStep#1 ts=5+95; cudaLaunchKernel ts=10+2 correlation=7; "
      "kernel k stream=20 ts=15+5 correlation=7; cpu_op first tid=2 ts=5+1; cpu_op last tid=2 ts=100+50; "
-     "cpu_op behind tid=2 ts=101+1; " SOME_OP,
+     "cpu_op later tid=2 ts=101+1; " SOME_OP,
      "2s>2e O2 4s>4e O1 4e>5s D0 5s>5e O50 3s>3e O5 2s>3s L5 | 4s 4e 5s 5e"},
     {"a row of no duration is not in the window", BASE "cpu_op a ts=40+0; " SOME_OP,
      "1s>1e O2 4s>4e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
@@ -244,7 +244,7 @@ static const struct path_case cases[] = {
             " wait_on_cuda_event_record_corr_id=30; " HELD SOME_OP,
      "1s>3s O0 3s>3e O1 3e>1e O1 1e>4s D0 4s>4e O1 4e>6s D0 6s>6e O1 8s>8e O1 2s>2e O5 1s>2s L2 7s>7e O5 2e>7s S0 | 1s "
      "2s 2e 7s 7e"},
-    {"a launch at the time of the wait is not behind it",
+    {"a launch at the time of the wait does not follow it",
      BASE "cudaEventRecord ts=13+1 correlation=30; cudaStreamWaitEvent ts=16+1 correlation=31; "
           "cuda_sync 'Stream Wait Event' stream=21 ts=17+1 correlation=31 wait_on_stream=20"
           " wait_on_cuda_event_record_corr_id=30; "
@@ -413,7 +413,7 @@ static const struct path_case extended_cases[] = {
      BASE "cuda_sync 'Stream Sync' stream=20 ts=14+7 correlation=8; "
           "cuda_sync 'Odd Sync' stream=20 ts=14+7 correlation=9; " SOME_OP,
      "1s>1e O2 5s>5e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
-    {"fields that are no numbers do not matter beside event records",
+    {"fields that are no numbers do not matter if there are event records",
      BASE
      "cudaEventRecord ts=13+1 correlation=30; cudaEventSynchronize ts=16+10 correlation=31; "
      "cuda_sync 'Event Sync' stream=-1 ts=17+8 correlation=31 wait_on_stream=20 wait_on_cuda_event_record_corr_id=30; "
@@ -480,7 +480,7 @@ static const struct path_case newer_cases[] = {
     {"weights below 0 are 0", TWO_KERNELS(17), TWO_LAUNCHES "2e>4s K0 | 2s 2e 4s 4e"},
     {"what loads data is an operator", BASE "user_annotation Loader.next ts=30+50; " SOME_OP,
      "1s>1e O2 1e>3s D0 3s>3e O50 4s>4e O1 2s>2e O5 1s>2s L5 | 1s 1e 3s 3e"},
-    {"a step has a number behind its name, or it cuts nothing off",
+    {"a step has a number after its name, or it cuts nothing off",
      BASE "user_annotation 'my ProfilerStep' ts=9+1; " SOME_OP, "1s>1e O2 4s>4e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
 };
 

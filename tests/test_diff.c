@@ -12,7 +12,7 @@
 
 /*
  * "linear(addmm:gemm=10,reduce=2) add:ew=3" is an operator with another one in it that launches two kernels of 10 and
- * 2 us, and one behind it. A name that begins with @ is an annotation, with % a module, with ! a kernel that no call is
+ * 2 us, and one after it. A name that begins with @ is an annotation, with % a module, with ! a kernel that no call is
  * known for.
  */
 struct trace_text {

@@ -107,7 +107,7 @@ static const struct dlrm_case forests[] = {
      {0}},
     {"the last event is left out", "cpu_op '## f' ts=0+100; cpu_op last ts=10+5 'External id'=1", "## f ", {0}},
     {"one event is nothing", "cpu_op '## f' ts=0+100", "", {0}},
-    {"the window begins behind the last entry of a record function before the first label without a colon",
+    {"the window begins after the last entry of a record function before the first label without a colon",
      "cpu_op a ts=0+1 'External id'=1; cpu_op profiler::_record_function_enter ts=2+1 'External id'=1; "
      "cpu_op b ts=4+1 'External id'=1; cpu_op '## f: g' ts=6+1; cpu_op '## f' ts=8+1; "
      "cpu_op profiler::_record_function_enter ts=10+1 'External id'=1; " END,
@@ -177,7 +177,7 @@ static const struct dlrm_case headlines[] = {
      FOUR_STEPS "cpu_op a ts=40+0 'External id'=1",
      "0 to 40 less 0: 40 us, 4 x 2048, 2.048e+08/s",
      {0}},
-    {"some iterations behind others can be cut out",
+    {"some iterations after others can be cut out",
      FOUR_STEPS "cpu_op a ts=40+0 'External id'=1",
      "10 to 20 less 0: 10 us, 2 x 10, 2e+06/s, trimmed",
      {.iters = 2, .skip_iters = 1, .batch = 10, .module_marker = "## "}},
@@ -292,7 +292,7 @@ static const struct dlrm_case device_times[] = {
      "cudaLaunchKernel ts=22+1 correlation=70 'External id'=70; "
      "kernel k stream=7 ts=25+4 correlation=70 'External id'=70; " END,
      "aten::a: 7 k [[-1]] 1 4; aten::b: 7 k [[-1]] 1 4; ", COMPAT},
-    {"operators of one id are told apart by default",
+    {"operators of one id are distinguished by default",
      "cpu_op '## f' ts=0+100; cpu_op aten::a ts=10+5 'External id'=1; "
      "cudaLaunchKernel ts=11+1 correlation=70 'External id'=70; "
      "kernel k stream=7 ts=12+4 correlation=70 'External id'=70; cpu_op aten::b ts=20+5 'External id'=1; "
@@ -624,7 +624,7 @@ static const struct dlrm_case warnings[] = {
      "1 GPU activity skipped: no earlier runtime call has that id (the notebook does not count driver calls as "
      "launches)\n",
      COMPAT},
-    {"a share of device time below 99 % is told, with what became of the rest",
+    {"a share of device time below 99 % is reported, with the reasons for the rest",
      "cpu_op profiler::_record_function_enter ts=4+1 'External id'=9; cpu_op '## f' ts=10+5; "
      "kernel outside stream=5 ts=2+40 correlation=69 'External id'=69; cpu_op a ts=20+9 'External id'=1; "
      "cudaLaunchKernel ts=21+1 correlation=70 'External id'=70; "

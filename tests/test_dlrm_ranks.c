@@ -12,7 +12,7 @@
 
 /* ---- Many ranks ---- */
 
-struct told {
+struct observed {
     unsigned n_warnings, n_visits;
     char last_warning[512];
     uint64_t n_ops; /* of the visited analyses */
@@ -20,21 +20,21 @@ struct told {
 };
 
 static void on_warning(void *arg, const char *message) {
-    struct told *told = arg;
-    told->n_warnings++;
-    snprintf(told->last_warning, sizeof told->last_warning, "%s", message);
+    struct observed *observed = arg;
+    observed->n_warnings++;
+    snprintf(observed->last_warning, sizeof observed->last_warning, "%s", message);
 }
 
 static enum sutra_status on_visit(void *arg, struct sutra_context *context, const struct sutra_dlrm *dlrm,
                                   const struct sutra_dlrm_rank *rank, struct sutra_error *error) {
-    struct told *told = arg;
+    struct observed *observed = arg;
     struct sutra_dlrm_report report = {.size = sizeof report};
     (void)context;
     sutra_dlrm_report(dlrm, &report);
     assert_int_equal(report.n_ops, rank->report->n_ops);
-    told->n_visits++;
-    told->n_ops += report.n_ops;
-    if (!told->refuses)
+    observed->n_visits++;
+    observed->n_ops += report.n_ops;
+    if (!observed->refuses)
         return SUTRA_OK;
     *error = (struct sutra_error){.status = SUTRA_IO, .offset = SUTRA_NO_OFFSET, .message = "no room"};
     return SUTRA_IO;
@@ -45,17 +45,17 @@ struct several {
     struct sutra_context *context;
     struct sutra_dlrm_ranks *ranks;
     struct sutra_error error;
-    struct told told;
+    struct observed observed;
 };
 
 static enum sutra_status several_make(struct several *several, struct folder *folder, unsigned n_threads, bool strict) {
     const struct sutra_dlrm_options options_of_each = {WHOLE};
     struct sutra_dlrm_ranks_options ranks_options = {
-        .size = sizeof ranks_options, .dlrm = &options_of_each, .visit = on_visit, .arg = &several->told};
+        .size = sizeof ranks_options, .dlrm = &options_of_each, .visit = on_visit, .arg = &several->observed};
     list_files(folder);
     several->ranks = NULL;
     several->context =
-        NEW_CONTEXT(.n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = &several->told);
+        NEW_CONTEXT(.n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = &several->observed);
     return sutra_dlrm_ranks_run(several->context, folder->list, folder->n, &ranks_options, &several->ranks,
                                 &several->error);
 }
@@ -72,7 +72,7 @@ static void each_rank_has_its_figures_and_is_shown_once(void **state) {
                    "cpu_op a ts=24+12 'External id'=2; " END);
     add_trace_text(&folder, "y_rank2.json", "cpu_op a ts=10+22 'External id'=1; " END);
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
-        struct several several = {.told = {0}};
+        struct several several = {.observed = {0}};
         assert_int_equal(several_make(&several, &folder, n_threads, false), SUTRA_OK);
         const struct sutra_dlrm_rank *first = sutra_dlrm_ranks_get(several.ranks, 0);
         const struct sutra_dlrm_rank *second = sutra_dlrm_ranks_get(several.ranks, 1);
@@ -89,8 +89,8 @@ static void each_rank_has_its_figures_and_is_shown_once(void **state) {
         assert_null(second->report->marker);
         assert_true(second->overhead_us[SUTRA_T5] == 10);
         assert_null(sutra_dlrm_ranks_get(several.ranks, 2));
-        assert_int_equal(several.told.n_visits, 2);
-        assert_int_equal(several.told.n_ops, 3);
+        assert_int_equal(several.observed.n_visits, 2);
+        assert_int_equal(several.observed.n_ops, 3);
         several_free(&several);
     }
     remove_folder(&folder);
@@ -116,11 +116,11 @@ static void samples_of_all_ranks_and_shapes_count_together(void **state) {
         "'distributedInfo':{'rank':1}; cpu_op '## f' ts=0+5; cpu_op a ts=10+22 'External id'=1 'Input dims'=[[3]]; "
         "cpu_op a ts=40+50 'External id'=2; cudaLaunchKernel ts=50+10 correlation=70 'External id'=70; " END);
     for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
-        struct several several = {.told = {0}};
+        struct several several = {.observed = {0}};
         struct text text = {""};
         assert_int_equal(several_make(&several, &folder, n_threads, false), SUTRA_OK);
         tell_overheads(&several, &text);
-        /* T1: 8 - 2 of both; T5 of a: 10, 20, and 0 beside the one launch; T3: 90 - 60 - 1 event */
+        /* T1: 8 - 2 of both; T5 of a: 10, 20, and 0 next to the one launch; T3: 90 - 60 - 1 event */
         assert_string_equal(text.bytes, "T1  6+-0 2; T5 a 10+-8.16497 3; T5 b 3+-0 1; T4 cudaLaunchKernel 4+-0 1; "
                                         "T2 a 10+-0 1; T3 a 28+-0 1; ");
         several_free(&several);
@@ -141,7 +141,7 @@ static void take_file(const struct folder *folder, const char *name, struct text
 
 static void the_longest_list_of_launches_counts_and_optimizers_have_none(void **state) {
     struct folder folder = make_folder();
-    struct several several = {.told = {0}};
+    struct several several = {.observed = {0}};
     struct text merged, raw, table;
     uint64_t n_bytes = 0;
     add_trace_text(&folder, "0.json",
@@ -176,11 +176,11 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
     add_trace_text(&folder, "d.json",
                    "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+32 'External id'=1; " END);
     for (unsigned n_threads = 1; n_threads <= 4; n_threads++) {
-        struct several several = {.told = {0}};
+        struct several several = {.observed = {0}};
         struct text text = {""};
         assert_int_equal(several_make(&several, &folder, n_threads, false), SUTRA_OK);
-        assert_non_null(strstr(several.told.last_warning, "d.json: duplicate rank 0, also in "));
-        assert_int_equal(several.told.n_visits, 1);
+        assert_non_null(strstr(several.observed.last_warning, "d.json: duplicate rank 0, also in "));
+        assert_int_equal(several.observed.n_visits, 1);
         assert_non_null(strstr(sutra_dlrm_ranks_get(several.ranks, 1)->reason, "truncated"));
         assert_non_null(strstr(sutra_dlrm_ranks_get(several.ranks, 2)->reason, "the trace has no events"));
         tell_overheads(&several, &text);
@@ -194,14 +194,14 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
 
 static void error_of_the_visitor_ends_the_analysis(void **state) {
     struct folder folder = make_folder();
-    struct several several = {.told = {.refuses = true}};
+    struct several several = {.observed = {.refuses = true}};
     add_trace_text(&folder, "a.json",
                    "'distributedInfo':{'rank':0}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
     add_trace_text(&folder, "b.json",
                    "'distributedInfo':{'rank':1}; cpu_op '## f' ts=0+5; cpu_op a ts=10+12 'External id'=1; " END);
     assert_int_equal(several_make(&several, &folder, 1, false), SUTRA_IO);
     assert_string_equal(several.error.message, "no room");
-    assert_int_equal(several.told.n_visits, 1);
+    assert_int_equal(several.observed.n_visits, 1);
     several_free(&several);
     remove_folder(&folder);
 }

@@ -101,7 +101,7 @@ static const char *rules_of(struct sutra_et_check *check) {
         size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "%s%s %u", n ? ", " : "", finding.rule, (unsigned)finding.count);
         n_errors += finding.is_error;
-        assert_true(*finding.what && *finding.why && *finding.mend);
+        assert_true(*finding.what && *finding.why && *finding.remedy);
     }
     sutra_et_check_report(check, &report);
     assert_int_equal(report.n_errors, n_errors);

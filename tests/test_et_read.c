@@ -157,7 +157,7 @@ static void unknown_fields_and_groups_are_skipped(void **state) {
 static void malformed_messages_are_errors_with_a_byte_offset(void **state) {
     static const struct {
         const char *bytes;
-        size_t length, place; /* behind the node's beginning */
+        size_t length, place; /* after the node's beginning */
         const char *fault;
     } cases[] = {
         {"\x08", 1, 1, "truncated number"},

@@ -57,8 +57,8 @@ struct expected_input {
     const char *bytes;
 };
 
-/* All that an operator was given is one text, and all that a launch was another, each asked for or read ahead; which
- * of it there is is told apart, wherever it stands. */
+/* The fields of an operator's inputs are one text, those of a launch configuration another, each requested or read
+ * ahead; a field is found at any position. */
 static void input_fields_share_one_column(void **state) {
     static const char text[] =
         "{\"traceEvents\":[{\"args\":{\"Input Dims\":[[1, 2]],\"a\":1,\"Input type\": [\"x\"] }},"
@@ -204,7 +204,7 @@ static void cached_values_are_not_read_again(void **state) {
     sutra_context_free(context);
 }
 
-/* Many events, each with one of a few names, the later ones first seen far behind. */
+/* Many events, each with one of a few names, the later ones first seen much later. */
 static void make_many(struct buffer *text, unsigned n) {
     char event[96];
     buffer_append(text, "{\"traceEvents\":[", 16);

@@ -106,7 +106,7 @@ static const char *read_key(const struct json *json, const char *at) {
     return at + 1;
 }
 
-/* Fails unless the text is one JSON value. Returns how many objects are in the list under `key` and in lists beside it
+/* Fails unless the text is one JSON value. Returns how many objects are in the list under `key` and in lists next to it
  * that come later. */
 static uint64_t count_elements(const char *text, const char *key) {
     struct json json = {.depth = 0};

@@ -9,7 +9,7 @@
 enum { N = 33000, N_CHOSEN = 2000, N_SLOTS_CHOSEN = 4096 };
 
 /*
- * The tables are filled with a key of the tests' own: with one drawn key in a hundred, the numbers behind a first part
+ * The tables are filled with a key of the tests' own: with one drawn key in a hundred, the numbers after a first part
  * that equals the key lie close enough for another turn. Nobody can choose that part without knowing the key, but a
  * test that draws one would fail once in a hundred runs.
  */

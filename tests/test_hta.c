@@ -113,7 +113,7 @@ static void names_of_kernels_have_their_durations(void **state) {
 }
 
 static void names_beyond_the_wanted_number_become_others(void **state) {
-    /* Running sums 50, 70, 80, 85 have the quantile 81; the second name is one too many, and so are those behind it. */
+    /* Running sums 50, 70, 80, 85 have the quantile 81; the second name is one too many, and so are the later ones. */
     static const struct table_case test = {
         "one name is kept",
         "kernel a stream=7 ts=0+50 correlation=1; kernel b stream=7 ts=100+20 correlation=2; "

@@ -5,36 +5,36 @@
 #include "hta_table.h"
 #include "trace_folder.h"
 
-struct told {
+struct observed {
     unsigned n_warnings, n_visits;
     char last_warning[512];
     int64_t ranks; /* sum of the ranks that were visited */
 };
 
 static void on_warning(void *arg, const char *message) {
-    struct told *told = arg;
-    told->n_warnings++;
-    snprintf(told->last_warning, sizeof told->last_warning, "%s", message);
+    struct observed *observed = arg;
+    observed->n_warnings++;
+    snprintf(observed->last_warning, sizeof observed->last_warning, "%s", message);
 }
 
 static enum sutra_status on_visit(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
                                   struct sutra_error *error) {
-    struct told *told = arg;
+    struct observed *observed = arg;
     (void)context;
     (void)error;
-    told->n_visits++;
-    told->ranks += sutra_hta_rank_of(hta);
+    observed->n_visits++;
+    observed->ranks += sutra_hta_rank_of(hta);
     assert_non_null(sutra_result_table(SUTRA_RESULT(hta), SUTRA_HTA_LAUNCHES, NULL));
     return SUTRA_OK;
 }
 
-static enum sutra_status make(struct folder *folder, unsigned n_threads, bool strict, struct told *told,
+static enum sutra_status make(struct folder *folder, unsigned n_threads, bool strict, struct observed *observed,
                               struct sutra_context **context, struct sutra_hta_ranks **ranks) {
-    struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options, .visit = on_visit, .arg = told};
+    struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options, .visit = on_visit, .arg = observed};
     struct sutra_error error;
-    *told = (struct told){0};
+    *observed = (struct observed){0};
     list_files(folder);
-    *context = NEW_CONTEXT(.n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = told);
+    *context = NEW_CONTEXT(.n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = observed);
     return sutra_hta_ranks_run(*context, folder->list, folder->n, &ranks_options, ranks, &error);
 }
 
@@ -52,14 +52,14 @@ static void check_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_tabl
 
 static void ranks_come_from_trace_file_name_or_index(void **state) {
     struct folder folder = make_folder();
-    struct told told;
+    struct observed observed;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
     add_trace_text(&folder, "x.json", "'distributedInfo':{'backend':'nccl','rank':5}; " WORK_OF(10, 10));
     add_trace_text(&folder, "host7_rank-03.json", WORK_OF(10, 10));
     add_trace_text(&folder, "y.json", WORK_OF(10, 10));
     add_trace_text(&folder, "rank9.json", "'distributedInfo':{'backend':'nccl','rank':4}; " WORK_OF(10, 10));
-    assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_OK);
+    assert_int_equal(make(&folder, 2, false, &observed, &context, &ranks), SUTRA_OK);
     static const struct {
         int64_t rank;
         enum sutra_rank_source source;
@@ -69,8 +69,8 @@ static void ranks_come_from_trace_file_name_or_index(void **state) {
         assert_int_equal(sutra_hta_ranks_get(ranks, i)->source, expected[i].source);
     }
     assert_null(sutra_hta_ranks_get(ranks, 4));
-    assert_int_equal(told.n_visits, 4);
-    assert_int_equal(told.ranks, 2 + 3 + 4 + 5);
+    assert_int_equal(observed.n_visits, 4);
+    assert_int_equal(observed.ranks, 2 + 3 + 4 + 5);
     sutra_hta_ranks_free(ranks);
     sutra_context_free(context);
     remove_folder(&folder);
@@ -78,7 +78,7 @@ static void ranks_come_from_trace_file_name_or_index(void **state) {
 
 static void tables_have_the_rows_of_all_ranks(void **state) {
     struct folder folder = make_folder();
-    struct told told;
+    struct observed observed;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
     add_trace_text(&folder, "b.json",
@@ -87,7 +87,7 @@ static void tables_have_the_rows_of_all_ranks(void **state) {
     add_trace_text(&folder, "a.json",
                    "'distributedInfo':{'backend':'nccl','rank':0}; kernel k stream=7 ts=0+10 correlation=1");
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
-        assert_int_equal(make(&folder, n_threads, false, &told, &context, &ranks), SUTRA_OK);
+        assert_int_equal(make(&folder, n_threads, false, &observed, &context, &ranks), SUTRA_OK);
         check_table(ranks, SUTRA_HTA_TEMPORAL, "0,0,10,0,10,0.0,100.0,0.0 | 1,60,40,0,100,60.0,40.0,0.0");
         check_table(ranks, SUTRA_HTA_TYPES, "COMPUTATION,50,100.0");
         check_table(ranks, SUTRA_HTA_KERNELS,
@@ -102,7 +102,7 @@ static void tables_have_the_rows_of_all_ranks(void **state) {
 
 static void integers_become_reals_if_another_rank_has_reals(void **state) {
     struct folder folder = make_folder();
-    struct told told;
+    struct observed observed;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
     add_trace_text(&folder, "a.json",
@@ -110,7 +110,7 @@ static void integers_become_reals_if_another_rank_has_reals(void **state) {
     add_trace_text(
         &folder, "b.json",
         "'distributedInfo':{'backend':'nccl','rank':1}; {'ph':'M'}; kernel k stream=7 ts=0+30 correlation=1");
-    assert_int_equal(make(&folder, 1, false, &told, &context, &ranks), SUTRA_OK);
+    assert_int_equal(make(&folder, 1, false, &observed, &context, &ranks), SUTRA_OK);
     check_table(ranks, SUTRA_HTA_TEMPORAL, "0,0.0,10.0,0.0,10.0,0.0,100.0,0.0 | 1,0.0,30.0,0.0,30.0,0.0,100.0,0.0");
     sutra_hta_ranks_free(ranks);
     sutra_context_free(context);
@@ -119,7 +119,7 @@ static void integers_become_reals_if_another_rank_has_reals(void **state) {
 
 static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **state) {
     struct folder folder = make_folder();
-    struct told told;
+    struct observed observed;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
     add_trace_text(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(10, 10));
@@ -127,10 +127,10 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
     add_trace_text(&folder, "c.json", "'distributedInfo':{'backend':'nccl','rank':2}; " WORK_OF(10, 10));
     add_trace_text(&folder, "d.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(20, 10));
     for (unsigned n_threads = 1; n_threads <= 4; n_threads++) {
-        assert_int_equal(make(&folder, n_threads, false, &told, &context, &ranks), SUTRA_OK);
-        assert_int_equal(told.n_warnings, 2);
-        assert_non_null(strstr(told.last_warning, "d.json: duplicate rank 0, also in "));
-        assert_int_equal(told.n_visits, 2);
+        assert_int_equal(make(&folder, n_threads, false, &observed, &context, &ranks), SUTRA_OK);
+        assert_int_equal(observed.n_warnings, 2);
+        assert_non_null(strstr(observed.last_warning, "d.json: duplicate rank 0, also in "));
+        assert_int_equal(observed.n_visits, 2);
         assert_null(sutra_hta_ranks_get(ranks, 1)->reason);
         assert_int_equal(sutra_hta_ranks_get(ranks, 1)->rank, 2);
         assert_non_null(strstr(sutra_hta_ranks_get(ranks, 2)->reason, "truncated"));
@@ -138,7 +138,7 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
         assert_string_equal(sutra_hta_ranks_get(ranks, 3)->path, folder.paths[3]);
         sutra_hta_ranks_free(ranks);
         sutra_context_free(context);
-        assert_int_equal(make(&folder, n_threads, true, &told, &context, &ranks), SUTRA_DATA);
+        assert_int_equal(make(&folder, n_threads, true, &observed, &context, &ranks), SUTRA_DATA);
         sutra_context_free(context);
     }
     remove_folder(&folder);
@@ -146,17 +146,17 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
 
 static void without_any_good_trace_the_first_error_counts(void **state) {
     struct folder folder = make_folder();
-    struct told told;
+    struct observed observed;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
     add_trace_text(&folder, "a.json", "{\"nodes\": []}");
     add_trace_text(&folder, "b.json", "");
-    assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_DATA);
-    assert_int_equal(told.n_warnings, 0);
+    assert_int_equal(make(&folder, 2, false, &observed, &context, &ranks), SUTRA_DATA);
+    assert_int_equal(observed.n_warnings, 0);
     sutra_context_free(context);
     unlink(folder.paths[0]);
     unlink(folder.paths[1]);
-    assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_NO_INPUT);
+    assert_int_equal(make(&folder, 2, false, &observed, &context, &ranks), SUTRA_NO_INPUT);
     sutra_context_free(context);
     remove_folder(&folder);
 }
@@ -208,14 +208,14 @@ static void the_slowest_rank_has_a_cause(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct folder folder = make_folder();
-        struct told told;
+        struct observed observed;
         struct sutra_context *context;
         struct sutra_hta_ranks *ranks;
         struct sutra_hta_slowest slowest = {.size = sizeof slowest};
         add_trace_text(&folder, "a.json", "'distributedInfo':{'backend':'nccl','rank':0}; " WORK_OF(100, 100));
         add_trace_text(&folder, "b.json", cases[i].slow);
         add_trace_text(&folder, "c.json", "'distributedInfo':{'backend':'nccl','rank':2}; " WORK_OF(100, 100));
-        assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_OK);
+        assert_int_equal(make(&folder, 2, false, &observed, &context, &ranks), SUTRA_OK);
         assert_true(sutra_hta_ranks_slowest(ranks, &slowest));
         assert_int_equal(slowest.rank, 1);
         assert_true(slowest.span_us == cases[i].span_us);
@@ -361,14 +361,14 @@ static void times_of_series_count_from_the_rank_or_for_hta_from_all(void **state
                    "gpu_memcpy 'Memcpy DtoD' stream=7 ts=50+2 correlation=1 'memory bandwidth (GB/s)'=1");
     list_files(&folder);
     for (int compat = 0; compat < 2; compat++) {
-        char told[1024] = "";
+        char observed[1024] = "";
         const struct sutra_hta_options options = {.size = sizeof options, .compat = compat};
         struct sutra_hta_ranks_options ranks_options = {
-            .size = sizeof ranks_options, .hta = &options, .visit = on_series, .arg = told};
+            .size = sizeof ranks_options, .hta = &options, .visit = on_series, .arg = observed};
         struct sutra_context *context = make_context(1);
         struct sutra_hta_ranks *ranks;
         assert_int_equal(sutra_hta_ranks_run(context, folder.list, folder.n, &ranks_options, &ranks, NULL), SUTRA_OK);
-        assert_string_equal(told, expected[compat]);
+        assert_string_equal(observed, expected[compat]);
         sutra_hta_ranks_free(ranks);
         sutra_context_free(context);
     }

@@ -37,7 +37,7 @@ static void file_heads_identify_the_trace_side(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t size = strlen(cases[i].text);
-        char *text = malloc(size + 1); /* so that a sanitizer sees what lies behind */
+        char *text = malloc(size + 1); /* so that a sanitizer sees reads after the end */
         assert_non_null(text);
         memcpy(text, cases[i].text, size);
         struct trace_head head;
@@ -101,7 +101,7 @@ static int remove_folder(void **state) {
 
 #define FILES_MAX 4
 
-/* A trace of a case: pid and rank -1 are not told. */
+/* A trace of a case: a pid or rank of -1 is not recorded. */
 struct made_file {
     const char *name;
     int64_t pid, rank;
@@ -119,7 +119,7 @@ static const struct pairing_case pairing_cases[] = {
      {{"d.1.json", 11, 0}, {"d.2.json", 10, 1}},
      "0 h.6.json d.1.json process; 1 h.5.json d.2.json process; ",
      ""},
-    /* one process id in all containers: by names beside it */
+    /* one process id in all containers: by names in addition */
     {{{"h.0.json", 1, -1}, {"h.1.json", 1, -1}},
      {{"d.a.json", 1, 1}, {"d.b.json", 1, 0}},
      "0 h.0.json d.b.json process and name; 1 h.1.json d.a.json process and name; ",
@@ -134,7 +134,7 @@ static const struct pairing_case pairing_cases[] = {
      "1 h.1.json d.1.json process and name; ",
      "d.0.json "},
     {{{"h.json", 1, -1}}, {{"d.0.json", 1, 0}, {"d.1.json", 1, 1}}, "", "d.0.json d.1.json "},
-    /* by names where no process is told, and ranks by names too */
+    /* by names if no process is recorded, and ranks by names too */
     {{{"host_0_.json", -1, -1}, {"host_1_.json", -1, -1}},
      {{"rank1.json", -1, -1}, {"rank0.json", 4, -1}},
      "0 host_0_.json rank0.json name; 1 host_1_.json rank1.json name; ",

@@ -77,7 +77,7 @@ static void strings_end_where_a_plain_walk_ends_them(void **state) {
     }
 }
 
-/* What is said, and of which byte: of several mistakes the first is told. */
+/* The message and its byte; of several mistakes, the first is reported. */
 static void errors_are_reported_in_file_order(void **state) {
     static const struct {
         const char *text;
@@ -263,7 +263,7 @@ static void the_grammar_is_pythons(void **state) {
         const char *text = documents[i].text;
         if (is_valid(text, strlen(text)) != documents[i].valid)
             fail_msg("%s is %s", text, documents[i].valid ? "refused" : "taken");
-        /* The same behind a block of spaces, and as an element. */
+        /* The same after a block of spaces, and as an element. */
         char more[400];
         size_t size = (size_t)sprintf(more, "%70s%s", "", text);
         if (is_valid(more, size) != documents[i].valid)
@@ -532,7 +532,7 @@ static void write_file(const char *path, const void *bytes, size_t size) {
     fclose(file);
 }
 
-/* Files that end right at, before and behind the end of a page or of a decompressor's piece; plain, copied and
+/* Files that end right at, before and after the end of a page or of a decompressor's piece; plain, copied and
  * compressed in one and in several parts. */
 static void sources_are_complete_and_padded(void **state) {
     char path[] = P_tmpdir "/sutra_source_XXXXXX";

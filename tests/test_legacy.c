@@ -160,7 +160,7 @@ static void iterations_are_cut_at_annotations(void **state) {
          "cpu_op a tid=7 ts=10+5 'Ev Idx'=0; cpu_op mark tid=7 ts=20+9 'Ev Idx'=1; "
          "cpu_op in tid=7 ts=22+2 'Ev Idx'=2; cpu_op late tid=7 ts=29+2 'Ev Idx'=3",
          "mark", EXACT, "id ts", "1 10; 2 10; 3 10; 4 20; 5 22", "I Kineto trace has 2 segments\n"},
-        {"profiler steps are no operators, and their mean is told", TWO_OPS,
+        {"profiler steps are no operators, and their mean is reported", TWO_OPS,
          TWO_RUN "user_annotation ProfilerStep#1 tid=7 ts=0+100; user_annotation ProfilerStep#2 tid=7 ts=1+101",
          "ProfilerStep", EXACT, "id ts", "1 10; 2 10; 3 10; 4 40", "I Average iteration latency: 100.5\n"},
     };

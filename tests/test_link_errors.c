@@ -183,7 +183,7 @@ static void other_files_are_reported_as_no_device_trace(void **state) {
         {"{'traceEvents':[{'args':{'External id'@}}]}", "':' after a key"},
         {"{'traceEvents':[{'ts':@1x}]}", "a JSON value"},
     };
-    const size_t n_texts = 4; /* the last ones are no JSON, which lenient links mend */
+    const size_t n_texts = 4; /* the last ones are no JSON, which lenient links repair */
     char *host = host_json(GOOD_HOST);
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct marked marked = marked_text(cases[i].text);
@@ -427,7 +427,7 @@ static void times_of_a_host_trace_may_be_no_numbers(void **state) {
     free(outcome.text);
 }
 
-/* Two operators launch with correlation 5; the kernel at 60 began before the second launch, that at 200 behind it. */
+/* Two operators launch with correlation 5; the kernel at 60 began before the second launch, the one at 200 after it. */
 static void last_launch_of_a_correlation_before_the_kernel_counts(void **state) {
     static const char device[] =
         "cpu_op a ts=10+100 'External id'=1 'Record function id'=7; cudaLaunchKernel ts=40+1 correlation=5; "

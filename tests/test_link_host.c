@@ -25,7 +25,7 @@ static void nodes_are_numbered_in_the_order_of_their_ids(void **state) {
          "0 root; 1 x; 1 y"},
         {"unknown ids in ctrl_deps get the next numbers, in the order of the output",
          "1 root; 3 b ctrl_deps=98; 2 a ctrl_deps=99; 4 c ctrl_deps=98", "", TREE, "0 root 0; 1 a 4; 2 b 5; 3 c 5"},
-        {"behind those of GPU nodes", "1 root; 2 a rf_id=7; 3 b ctrl_deps=50", DEVICE, TREE,
+        {"after those of GPU nodes", "1 root; 2 a rf_id=7; 3 b ctrl_deps=50", DEVICE, TREE,
          "0 root 0; 1 a 0; 2 k 1; 3 b 4"},
         {"also null and strings", "1 root; 2 a ctrl_deps=null; 3 b ctrl_deps='1'; 4 c ctrl_deps=null", "", TREE,
          "0 root 0; 1 a 4; 2 b 5; 3 c 4"},

@@ -123,7 +123,7 @@ static void launches_of_thread_0_find_markers(void **state) {
          "{'ph':'M','name':'process_name','tid':null}; cpu_op a ts=10+100 'Record function id'=7; " B
          "cudaLaunchKernel tid=0 ts=3+1 correlation=5; kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
          TREE, NO_GPU},
-        {"an operator of thread 0 behind the marker wins", AB,
+        {"an operator of thread 0 after the marker wins", AB,
          "cpu_op a ts=10+100 'Record function id'=7; cpu_op b tid=0 ts=20+30 'External id'=2 'Record function id'=8; "
          "cudaLaunchKernel tid=0 ts=40+1 correlation=5; kernel k stream=7 ts=60+5 correlation=5 'External id'=99",
          TREE, K_UNDER_B},

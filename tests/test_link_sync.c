@@ -25,7 +25,7 @@ static const struct wait_case {
     unsigned flags;
     const char *expected;
 } cases[] = {
-    {"c behind a: known by its own id, once for all events that wait", IDS("10", "11", "12"), WAITED("ProfilerStep#1"),
+    {"c after a: known by its own id, once for all events that wait", IDS("10", "11", "12"), WAITED("ProfilerStep#1"),
      0, "0 root -; 1 a -; 2 k -; 3 b -; 4 c [2]"},
     {"c before a: known by its new id, which is no id of the host trace", IDS("11", "9", "10"),
      WAITED("ProfilerStep#1"), 0, "0 root -; 1 b -; 2 c [4]; 3 a -; 4 k -"},
@@ -33,7 +33,7 @@ static const struct wait_case {
      "0 root -; 1 b [4]; 2 c -; 3 a -; 4 k -"},
     {"c has no host operator", "1 root; 10 a rf_id=1; 11 b rf_id=2", WAITED("ProfilerStep#1"), 0,
      "0 root -; 1 a -; 2 k -; 3 b -"},
-    {"an id in ctrl_deps that no node has takes a name away from the nodes behind it",
+    {"an id in ctrl_deps that no node has takes a name away from the later nodes",
      "1 root ctrl_deps=2; 9 b rf_id=2; 10 c rf_id=3; 11 a rf_id=1", WAITED("ProfilerStep#1"), 0,
      "0 root -; 1 b -; 2 c -; 3 a -; 4 k -"},
     {"a list that the node has already is replaced",

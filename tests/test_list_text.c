@@ -43,9 +43,9 @@ static void elements_of_any_depth_are_found(void **state) {
         {"[1]]", "|1 + ]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char told[128];
-        tell(cases[i].text, told);
-        assert_string_equal(told, cases[i].elements);
+        char shown[128];
+        tell(cases[i].text, shown);
+        assert_string_equal(shown, cases[i].elements);
     }
 }
 

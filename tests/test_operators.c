@@ -334,7 +334,7 @@ static void tracelens_has_rules_of_its_own(void **state) {
         {"communication",
          "cpu_op aten::a ts=0+10; cudaLaunchKernel ts=2+3 correlation=1; kernel ncclX stream=7 ts=100+10 correlation=1",
          SUTRA_TRACELENS_OPS, ""},
-        {"an operator that ends behind the one around it is left out",
+        {"an operator that ends after the one around it is skipped",
          "cpu_op aten::a ts=0+10; cpu_op aten::b ts=5+15; cudaLaunchKernel ts=7+2 correlation=1; "
          "kernel k stream=7 ts=100+10 correlation=1",
          SUTRA_TRACELENS_OPS, "aten::a,10,10,0.01,0.01,1,['other'],100.0,100.0"},
@@ -538,13 +538,13 @@ static int check_parts(struct sutra_context *context, const struct sutra_device_
     stream.stream = "7";
     gemm.name = "gemm";
     int64_t all = time_of_part(context, trace, &whole), before = time_of_part(context, trace, &early),
-            behind = time_of_part(context, trace, &late);
+            after = time_of_part(context, trace, &late);
     assert_true(all >= 0);
-    if (before >= 0 && behind >= 0)
-        assert_int_equal(before + behind, all);
+    if (before >= 0 && after >= 0)
+        assert_int_equal(before + after, all);
     assert_true(time_of_part(context, trace, &stream) <= all);
     assert_true(time_of_part(context, trace, &gemm) <= all);
-    return before > 0 && behind > 0;
+    return before > 0 && after > 0;
 }
 
 static void recorded_flops_are_attributed_once_in_trace_selections(void **state) {

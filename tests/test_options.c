@@ -387,7 +387,7 @@ static const struct {
     {FIRST(sutra_faithful_options, gpu_streams), use_faithful},
 };
 
-/* Uses options of so many bytes, zeros, with one behind what this version knows set to `later`; behind those `size`
+/* Uses options of so many bytes, zeros, with one after those that this version knows set to `later`; after those `size`
  * bytes there is none. */
 static enum sutra_status use_sized(size_t i, size_t size, char later, struct sutra_error *error) {
     size_t room = size < sizeof size ? sizeof size : size;
@@ -559,21 +559,21 @@ static const struct {
 
 /* Asks for a report of `size` bytes; bytes [known, size) must become 0, and only what comes before may be anything. */
 static void expect_filled(size_t i, size_t size, size_t known) {
-    size_t room = size < sizeof size ? sizeof size : size, told;
+    size_t room = size < sizeof size ? sizeof size : size, reported;
     unsigned char *report = malloc(room);
     assert_non_null(report);
     memset(report, 0xa5, room);
     memcpy(report, &size, sizeof size);
     reports[i].ask(report);
-    memcpy(&told, report, sizeof told);
-    assert_int_equal(told, size);
+    memcpy(&reported, report, sizeof reported);
+    assert_int_equal(reported, size);
     for (size_t at = known; at < size; at++)
         if (report[at])
             fail_msg("struct %s: byte %zu of %zu is not known and not 0", reports[i].name, at, size);
     bool filled = false;
-    for (size_t at = sizeof told; at < sizeof told + 8 && at < known; at++)
+    for (size_t at = sizeof reported; at < sizeof reported + 8 && at < known; at++)
         filled |= report[at] != 0xa5;
-    assert_int_equal(filled, known > sizeof told);
+    assert_int_equal(filled, known > sizeof reported);
     free(report);
 }
 

@@ -47,7 +47,7 @@ static void computation_hides_communication_and_both_hide_copies(void **state) {
 
 static void window_covers_steps_and_their_gpu_activity(void **state) {
     static const struct overview_case cases[] = {
-        {"work of a step ends behind it; what was launched before or behind the steps is cut",
+        {"work of a step ends after it; what was launched before or after the steps is cut",
          "user_annotation ProfilerStep#2 ts=30+20; user_annotation ProfilerStep#1 ts=10+20; "
          "cudaLaunchKernel ts=45+2 correlation=1; cudaLaunchKernel ts=70+2 correlation=2; "
          "kernel early stream=7 ts=0+12 correlation=9; kernel k stream=7 ts=47+23 correlation=1; "
@@ -91,7 +91,7 @@ static void gaps_are_split_by_launch_delay_cause(void **state) {
          "user_annotation ProfilerStep#1 ts=0+50; cudaMalloc tid=2 ts=0+30 correlation=8; "
          "cudaLaunchKernel ts=40+5 correlation=1; kernel k stream=7 ts=45+5 correlation=1",
          "host 0-40 | launch 40-45 cudaLaunchKernel | compute 45-50"},
-        {"the host starts anew behind a call that blocks",
+        {"the host starts anew after a call that blocks",
          "user_annotation ProfilerStep#1 ts=0+50; cudaDeviceSynchronize ts=2+10 correlation=8; "
          "kernel k stream=7 ts=0+10 correlation=9; cudaLaunchKernel ts=40+5 correlation=1; "
          "kernel l stream=7 ts=45+5 correlation=1",
@@ -111,7 +111,7 @@ static void gaps_are_split_by_launch_delay_cause(void **state) {
          "kernel k stream=7 ts=2960+40 correlation=1",
          "set-up 0-2000 cudaDeviceGetStreamPriorityRange | host 2000-2950 cudaFuncGetAttributes | "
          "launch 2950-2960 | compute 2960-3000"},
-        {"behind the last work a wait is nobody's",
+        {"a wait after the last work is attributed to no operator",
          "user_annotation ProfilerStep#1 ts=0+60; cudaLaunchKernel ts=0+5 correlation=1; "
          "kernel k stream=7 ts=5+15 correlation=1; cudaDeviceSynchronize ts=10+15 correlation=9; "
          "user_annotation enumerate(DataLoader)#x ts=40+20",

@@ -10,7 +10,7 @@
 
 /* ` is ". */
 struct repair_case {
-    const char *what, *broken, *mended; /* NULL: rejected */
+    const char *what, *broken, *repaired; /* NULL: rejected */
     enum sutra_repair_kind kind;
     uint64_t n;
 };
@@ -69,11 +69,11 @@ static const struct repair_case cases[] = {
      SUTRA_REPAIR_COMMA, 1},
     {"cut off in a string", "{`traceEvents`: [{`ph`: `X`}, {`ph`: `X`, `name`: `at",
      "{`traceEvents`: [{`ph`: `X`}\n]" MARK(53, 1, 25), SUTRA_REPAIR_CUT_OFF, 1},
-    {"cut off behind a comma", "{`a`: 1, `traceEvents`: [{`ph`: `X`},\n",
+    {"cut off after a comma", "{`a`: 1, `traceEvents`: [{`ph`: `X`},\n",
      "{`a`: 1, `traceEvents`: [{`ph`: `X`}\n]" MARK(38, 0, 2), SUTRA_REPAIR_CUT_OFF, 1},
-    {"cut off behind an event", "{`traceEvents`: [{`ph`: `X`}", "{`traceEvents`: [{`ph`: `X`}\n]" MARK(28, 0, 0),
+    {"cut off after an event", "{`traceEvents`: [{`ph`: `X`}", "{`traceEvents`: [{`ph`: `X`}\n]" MARK(28, 0, 0),
      SUTRA_REPAIR_CUT_OFF, 1},
-    {"cut off behind the array", "{`traceEvents`: [{`ph`: `X`}], `b`: {`c",
+    {"cut off after the array", "{`traceEvents`: [{`ph`: `X`}], `b`: {`c",
      "{`traceEvents`: [{`ph`: `X`}]" MARK(39, 0, 10), SUTRA_REPAIR_CUT_OFF, 1},
     {"cut off in an escape", "{`traceEvents`: [{`ph`: `X`}, {`name`: `\\",
      "{`traceEvents`: [{`ph`: `X`}\n]" MARK(41, 1, 13), SUTRA_REPAIR_CUT_OFF, 1},
@@ -96,7 +96,7 @@ static const struct repair_case cases[] = {
     {"a bare array of nodes", "[{`id`: 1, `ctrl_deps`: 1}]", "{`nodes`: [{`id`: 1, `ctrl_deps`: 1}]}",
      SUTRA_REPAIR_ARRAY, 1},
     {"a byte order mark", "\xef\xbb\xbf{`traceEvents`: []}", "{`traceEvents`: []}", SUTRA_REPAIR_BEGINNING, 1},
-    {"text behind the trace", "{`traceEvents`: []}\n]}", "{`traceEvents`: []}\n", SUTRA_REPAIR_REST, 1},
+    {"text after the trace", "{`traceEvents`: []}\n]}", "{`traceEvents`: []}\n", SUTRA_REPAIR_REST, 1},
     {"an event that is nothing", TRACE(EVENT("a") ",\n {`ph`: X},\n " EVENT("b")), TRACE(EVENT("a") ",\n" EVENT("b")),
      SUTRA_REPAIR_ELEMENT, 1},
     {"the first event is nothing", TRACE("{`ph` `X`},\n" EVENT("b")),
@@ -212,7 +212,7 @@ static char *quoted(const char *text) {
 }
 
 /* The repaired text with a NUL appended, or NULL; the caller frees the report. */
-static char *mend(const char *text, size_t size, struct text_repairs *report, size_t *length) {
+static char *repaired_text(const char *text, size_t size, struct text_repairs *report, size_t *length) {
     struct buffer padded = {0}, out = {0};
     size_t failed_at;
     buffer_append(&padded, text, size);
@@ -234,7 +234,7 @@ static char *mend(const char *text, size_t size, struct text_repairs *report, si
 static bool is_json(const char *text, size_t size) {
     struct sutra_repair *repair = NULL;
     struct sutra_repair_report report = {.size = sizeof report};
-    if (sutra_repair_parse(context, "mended", text, size, &repair, NULL))
+    if (sutra_repair_parse(context, "repaired", text, size, &repair, NULL))
         return false;
     sutra_repair_report(repair, &report);
     sutra_repair_free(repair);
@@ -244,20 +244,20 @@ static bool is_json(const char *text, size_t size) {
 static void malformed_text_is_repaired_and_counted(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct repair_case *c = &cases[i];
-        char *broken = quoted(c->broken), *expected = c->mended ? quoted(c->mended) : NULL;
+        char *broken = quoted(c->broken), *expected = c->repaired ? quoted(c->repaired) : NULL;
         struct text_repairs report;
         size_t length;
-        char *mended = mend(broken, strlen(broken), &report, &length);
-        if (!expected != !mended || (mended && strcmp(mended, expected) != 0))
-            fail_msg("%s: %s, expected %s", c->what, mended ? mended : "refused", expected ? expected : "refused");
-        if (mended && report.n[c->kind] != c->n)
+        char *repaired = repaired_text(broken, strlen(broken), &report, &length);
+        if (!expected != !repaired || (repaired && strcmp(repaired, expected) != 0))
+            fail_msg("%s: %s, expected %s", c->what, repaired ? repaired : "refused", expected ? expected : "refused");
+        if (repaired && report.n[c->kind] != c->n)
             fail_msg("%s: %d of its kind", c->what, (int)report.n[c->kind]);
-        if (mended && !is_json(mended, length))
-            fail_msg("%s: what is mended is mended again", c->what);
+        if (repaired && !is_json(repaired, length))
+            fail_msg("%s: what is repaired is repaired again", c->what);
         text_repairs_free(&report);
         free(broken);
         free(expected);
-        free(mended);
+        free(repaired);
     }
 }
 
@@ -427,18 +427,18 @@ static void corrupt_byte_removes_at_most_two_events(void **state) {
             size_t length;
             memcpy(broken, text, size + 1);
             broken[at] = *with;
-            char *mended = mend(broken, size, &report, &length);
-            if (mended && !is_json(mended, length))
-                fail_msg("byte %zu, now %c: %s", at, *with, mended);
+            char *repaired = repaired_text(broken, size, &report, &length);
+            if (repaired && !is_json(repaired, length))
+                fail_msg("byte %zu, now %c: %s", at, *with, repaired);
             int n_lost = 0;
-            for (int i = 0; i < N_EVENTS && mended; i++) {
+            for (int i = 0; i < N_EVENTS && repaired; i++) {
                 size_t n = starts[i + 1] - starts[i] - (i + 1 < N_EVENTS ? 4 : 0);
-                n_lost += !memmem(mended, length, text + starts[i], n);
+                n_lost += !memmem(repaired, length, text + starts[i], n);
             }
             if (n_lost > 2)
-                fail_msg("byte %zu, now %c: %d events are lost: %s", at, *with, n_lost, mended);
+                fail_msg("byte %zu, now %c: %d events are lost: %s", at, *with, n_lost, repaired);
             text_repairs_free(&report);
-            free(mended);
+            free(repaired);
         }
 }
 
@@ -455,7 +455,7 @@ static void brackets_of_all_events_may_be_missing(void **state) {
                       "\"shapes\": [[4, 4], []]%s\"ts\": %d.5%s",
                       i ? ",\n" : "", (int)i, i % 2 ? ", " : "}, ", (int)i, i % 2 ? "}" : "");
     buffer_append_text(&text, "\n]}");
-    char *repaired = mend(text.bytes, text.length, &report, &length);
+    char *repaired = repaired_text(text.bytes, text.length, &report, &length);
     assert_non_null(repaired);
     assert_int_equal(report.n_elements, n_events);
     assert_int_equal(report.n[SUTRA_REPAIR_BRACKET], n_events);
@@ -473,15 +473,15 @@ static void truncated_traces_keep_all_complete_events(void **state) {
         struct text_repairs report;
         size_t length, n_whole = 0;
         memcpy(broken, text, size);
-        char *mended = mend(broken, end, &report, &length);
-        assert_non_null(mended);
-        assert_true(is_json(mended, length));
+        char *repaired = repaired_text(broken, end, &report, &length);
+        assert_non_null(repaired);
+        assert_true(is_json(repaired, length));
         while (n_whole < N_EVENTS && starts[n_whole + 1] - (n_whole + 1 < N_EVENTS ? 4 : 0) <= end)
             n_whole++;
         if (report.n_elements != n_whole)
-            fail_msg("cut off at %zu: %d events, %zu are whole: %s", end, (int)report.n_elements, n_whole, mended);
+            fail_msg("cut off at %zu: %d events, %zu are whole: %s", end, (int)report.n_elements, n_whole, repaired);
         text_repairs_free(&report);
-        free(mended);
+        free(repaired);
     }
 }
 

@@ -29,7 +29,7 @@ static int count(const char *text, const char *word) {
 }
 
 static void points_have_logarithmic_positions(void **state) {
-    /* 1 to 100 FLOPs per byte on 800 pixels behind 52; 1 to 100 TFLOP/s on 300. */
+    /* 1 to 100 FLOPs per byte on 800 pixels from 52 on; 1 to 100 TFLOP/s on 300. */
     static const struct roofline_point points[] = {
         {{"aten::mm", 8, false}, 10, 10, 75, 0, 3},
         {{"<small>", 7, false}, 100, 1, 25, SHAPE_SQUARE, 4},

@@ -429,7 +429,7 @@ static void a_rank_that_lacks_a_node_is_not_waited_for(void **state) {
 
 /* Rank 1 computes 1.3 times as long, and starts 3 us later, which stays. Transfers take 10 us and 20 us a megabyte.
  * Their numbers say who meets, not their order in the files. */
-static const char *const told[] = {
+static const char *const transfers_by_number[] = {
     ON_CPU("1", "op a", "10", "") ON_GPU("2", "gemm", "100", "1", "7")
         MET("3", "ar 1", "30", "2", "7", "1000000", "30000") MET("4", "ar 2", "50", "3", "5", "2000000", "50000"),
     ON_CPU("1", "op a", "10", "9") ON_GPU("2", "gemm", "130", "1", "7")
@@ -446,7 +446,7 @@ static void expect_time(struct simulated_job *job, struct sutra_simulate_options
 }
 
 static void ranks_match_by_the_numbers_in_their_files(void **state) {
-    struct simulated_job job = job_read(told);
+    struct simulated_job job = job_read(transfers_by_number);
     struct sutra_simulated_wait wait = {.size = sizeof wait};
     struct sutra_simulated_collective matched_collective = {.size = sizeof matched_collective};
     expect_time(&job, (struct sutra_simulate_options){0}, 223);
@@ -470,7 +470,7 @@ static void ranks_match_by_the_numbers_in_their_files(void **state) {
 }
 
 static void the_network_is_a_line_through_transfers(void **state) {
-    struct simulated_job job = job_read(told);
+    struct simulated_job job = job_read(transfers_by_number);
     struct sutra_network_link link = {.size = sizeof link};
     expect_time(&job, (struct sutra_simulate_options){.bandwidth = 2}, 193);
     assert_int_equal(sutra_simulation_n_links(job.simulation), 1);
@@ -492,7 +492,7 @@ static void networks_that_cannot_be_read_are_refused(void **state) {
         "alpha=1us;beta=1GB/s", "gamma=1us", "alpha=nanus"
     };
     /* clang-format on */
-    struct simulated_job job = job_read(told);
+    struct simulated_job job = job_read(transfers_by_number);
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
         const struct sutra_simulate_options options = {.size = sizeof options, .network = networks[i]};
         if (job_run(&job, &options) != SUTRA_USAGE)
@@ -504,7 +504,7 @@ static void networks_that_cannot_be_read_are_refused(void **state) {
 }
 
 static void stragglers_compute_like_the_median_rank(void **state) {
-    struct simulated_job job = job_read(told);
+    struct simulated_job job = job_read(transfers_by_number);
     struct sutra_simulated_rank rank = {.size = sizeof rank};
     expect_time(&job, (struct sutra_simulate_options){.no_straggler = true}, 193);
     sutra_simulation_rank(job.simulation, 1, &rank);
@@ -517,7 +517,7 @@ static void a_gpu_does_not_share_its_collectives(void **state) {
         const char *change;
         uint64_t us;
     } cases[] = {{"gpu:0.5", 158}, {"rank=1:gpu:0.5", 190}, {"comm:0", 143}, {"compute:2", 353}, {"cpu:0", 213}};
-    struct simulated_job job = job_read(told);
+    struct simulated_job job = job_read(transfers_by_number);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sutra_simulate_options options = {.scales = &cases[i].change, .n_scales = 1};
         expect_time(&job, options, cases[i].us);
@@ -609,7 +609,7 @@ static void only_simulated_fields_are_kept_in_memory(void **state) {
          NULL},
     };
     for (size_t k = 0; k < sizeof jobs_of / sizeof *jobs_of + 1; k++) {
-        struct simulated_job job = job_read(k ? jobs_of[k - 1] : told);
+        struct simulated_job job = job_read(k ? jobs_of[k - 1] : transfers_by_number);
         struct rank_files files = files_write(&job);
         struct sutra_et_ranks *ranks = NULL;
         struct sutra_simulation *simulation = NULL;

@@ -112,7 +112,7 @@ static void repeated_steps_are_found(void **state) {
         const char *name, *kernels, *begins; /* microseconds */
     } cases[] = {
         {"three times; b alone repeats otherwise", "abbcabbcabbc", "0 20 40"},
-        {"what comes before and behind is none of it", "xyabbcabbcabbcz", "10 30 50"},
+        {"rows before and after are not part of it", "xyabbcabbcabbcz", "10 30 50"},
         {"a layer repeats more often than the step", "sllluv sllluv sllluv sllluv", "0 35 70 105"},
         {"work may change places", "abcdabdcacbdabcd", "0 20 40 60"},
         {"twice is too few", "abbcabbc", ""},

@@ -46,9 +46,10 @@ struct drawn {
     struct drawn_kernel kernels[KERNELS_MAX];
     struct drawn_call calls[CALLS_MAX];
     struct drawn_order orders[CALLS_MAX];
-    bool per_stream, of_job, told; /* the trace records stream dependencies */
-    double wait_calls[CALLS_MAX];  /* when streams were told to wait, where it does not; they end with 0 */
-    double min_gap_us;             /* 0: none is split off */
+    bool per_stream, of_job;
+    bool records_waits;           /* the trace records stream dependencies */
+    double wait_calls[CALLS_MAX]; /* of cudaStreamWaitEvent, if the trace records no dependencies; they end with 0 */
+    double min_gap_us;            /* 0: none is split off */
 };
 
 /* The result. */
@@ -147,7 +148,7 @@ static struct timeline_orders take_orders(const struct drawn *drawn, struct aren
                                     .call_start = call,
                                     .record_start = record,
                                     .n_streams = 5,
-                                    .recorded = drawn->told,
+                                    .recorded = drawn->records_waits,
                                     .n_calls = n_calls,
                                     .calls = drawn->wait_calls};
 }
@@ -272,7 +273,7 @@ static void synchronization_lasts_until_its_stream_ends(void **state) {
     const struct drawn drawn = {.ops = {{0, 20, 0}, {20, 130, 0}, {130, 150, 0}},
                                 .kernels = {{5, 10, 30, 120, 0, 0, 0}},
                                 .calls = {{25, 121, 25, 0, 0}}};
-    /* the launch's latency of 10 us behind the end of the first operator stays; 30 us follow the kernel */
+    /* the launch's latency of 10 us after the end of the first operator stays; 30 us follow the kernel */
     expect_times(&drawn, 150, 105, 240);
 }
 
@@ -401,7 +402,7 @@ static const struct drawn carried = {
     .orders = {{3, 0, 12, 11}, {1, 3, 22, 21}},
     .per_stream = true,
     .of_job = true,
-    .told = true,
+    .records_waits = true,
 };
 
 static void event_carries_the_waits_of_its_stream(void **state) {
@@ -446,7 +447,7 @@ static void synchronization_includes_the_waits_of_its_stream(void **state) {
     expect_times(&drawn, 150, 100, 250);
 }
 
-/* The trace tells no orders: the collective waits for the kernel launched before it, and the one behind the call waits
+/* The trace records no dependencies: the collective waits for the kernel launched before it, and the one after the call waits
  * for the collective. */
 static void unrecorded_collective_order_is_inferred(void **state) {
     struct result result;
@@ -577,7 +578,7 @@ static void draw(struct drawn *drawn, uint64_t seed) {
 }
 
 /* No cycle, every node runs, and the time is the measured one but for what is not worth a cut: 2 us from a launch to
- * the cut behind it, and a microsecond for each wait. */
+ * the cut after it, and a microsecond for each wait. */
 static void random_traces_take_the_measured_time(void **state) {
     for (uint64_t seed = 1; seed <= 10000; seed++) {
         struct drawn drawn;

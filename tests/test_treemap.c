@@ -22,7 +22,7 @@ static void draw(const char *group, const char *name, double width, struct marku
 
 /* The lines of text of a drawing, each after its vertical position. */
 static void check(const char *group, const char *name, double width, const char *expected) {
-    char told[512] = "";
+    char shown[512] = "";
     struct markup markup = {.title_room = 1000};
     draw(group, name, width, &markup);
     buffer_append(&markup.out.out, "", 1);
@@ -32,10 +32,10 @@ static void check(const char *group, const char *name, double width, const char 
         at = strstr(words, "</text>");
         if (strncmp(words, "<title>", strlen("<title>")) == 0) /* the full text of a truncated label */
             words = strstr(words, "</title>") + strlen("</title>");
-        snprintf(told + strlen(told), sizeof told - strlen(told), "%.*s %.*s | ", (int)strcspn(y, "\""), y,
+        snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "%.*s %.*s | ", (int)strcspn(y, "\""), y,
                  (int)(at - words), words);
     }
-    assert_string_equal(told, expected);
+    assert_string_equal(shown, expected);
     buffer_free(&markup.out.out);
 }
 

@@ -137,7 +137,7 @@ static void print_finding(const struct sutra_et_finding *finding) {
         if (finding->n_ids > 0)
             printf("%s)", finding->count > finding->n_ids ? ", ..." : "");
     }
-    printf("%s%s. %s %s\n", *finding->detail ? ": " : "", finding->detail, finding->why, finding->mend);
+    printf("%s%s. %s %s\n", *finding->detail ? ": " : "", finding->detail, finding->why, finding->remedy);
 }
 
 static void print_report(const struct sutra_et_check *check, const struct sutra_et_check_report *report) {
@@ -174,7 +174,7 @@ static int print_report_json(const struct sutra_et_check *check, const struct su
         json_add_text(&json, "kind", finding.what);
         json_add_text(&json, "detail", finding.detail);
         json_add_text(&json, "why", finding.why);
-        json_add_text(&json, "remedy", finding.mend);
+        json_add_text(&json, "remedy", finding.remedy);
         json_close_line(&json);
     }
     json_close(&json, ']');

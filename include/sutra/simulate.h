@@ -137,7 +137,7 @@ struct sutra_et_finding {
     const char *unit;    /* unit of the count: "nodes", "groups" */
     const uint64_t *ids; /* the first violations */
     uint32_t n_ids;
-    const char *what, *detail, *why, *mend; /* the detail may be "" */
+    const char *what, *detail, *why, *remedy; /* the detail may be "" */
 };
 
 /* Returns the i-th finding: findings of files in the order of sutra_et_check_add(), then findings of the job. Returns

@@ -52,7 +52,7 @@ static size_t escape_length(const uint8_t *bytes, size_t n) {
 }
 
 /* A valid raw string made of well-formed UTF-8: control characters and stray backslashes and quotes become escapes. */
-static char *mend(const uint8_t *bytes, size_t n, size_t *length) {
+static char *repair_text(const uint8_t *bytes, size_t n, size_t *length) {
     char *raw = new_bytes(6 * n + FUZZ_PADDING), *to = raw;
     for (size_t i = 0; i < n;) {
         size_t n_escape = escape_length(bytes + i, n - i);
@@ -103,7 +103,7 @@ static void check_decoded(const char *raw, size_t length, const char *written, s
 
 static void check_strings(const uint8_t *data, size_t n_valid) {
     size_t length;
-    char *raw = mend(data, n_valid, &length);
+    char *raw = repair_text(data, n_valid, &length);
     char *written = new_bytes(6 * length + FUZZ_PADDING);
     size_t n_written = string_rewrite(raw, length, written);
     check(n_written <= 6 * length, "rewriting keeps within its bound");
