@@ -1,7 +1,7 @@
 /*
  * test_comm_ends.c - tests source and destination ranks of sends and receives, derived from their enclosing operators.
  */
-#include "plus_text.h"
+#include "et_plus_text.h"
 #include "unit.h"
 
 /* An attribute's number, or -1 where there is none. */

@@ -2,7 +2,7 @@
  * test_convert.c - tests conversion of ET+ to protobuf nodes: the rules of chakra_converter and the deviations from
  * them.
  */
-#include "plus_text.h"
+#include "et_plus_text.h"
 #include "unit.h"
 
 static void convert(const struct line *lines, size_t n, bool compat, struct outcome *outcome) {

@@ -2,7 +2,7 @@
  * test_kernel_work.c - tests FLOPs and bytes of kernels in converted files: the operator that they belong to, their
  * division among its kernels, and kernels without values.
  */
-#include "plus_text.h"
+#include "et_plus_text.h"
 #include "simulate/communication.h"
 #include "unit.h"
 

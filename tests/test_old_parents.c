@@ -2,7 +2,7 @@
  * test_old_parents.c - tests parents of linked nodes of schema 1.0.1: nodes have new ids, parents are recorded as old
  * ids.
  */
-#include "plus_text.h"
+#include "et_plus_text.h"
 #include "trace_text.h"
 #include "unit.h"
 

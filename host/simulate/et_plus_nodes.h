@@ -17,8 +17,8 @@
  * The fault of a field is an error only if the field is needed, which is determined later. Columns are filled from the
  * text of ET+ (et_plus_read()), or from linked traces (et_plus_linked()); convert.c makes protobuf nodes from them.
  */
-#ifndef SIMULATE_PLUS_H
-#define SIMULATE_PLUS_H
+#ifndef SIMULATE_ET_PLUS_NODES_H
+#define SIMULATE_ET_PLUS_NODES_H
 
 #include <string.h>
 

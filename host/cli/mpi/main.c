@@ -101,17 +101,17 @@ static int64_t ask(struct crew *crew, enum question question, int64_t value) {
     return answer;
 }
 
-static bool team_begin(void *arg, size_t n_pairs) {
+static bool shard_begin(void *arg, size_t n_pairs) {
     return ask(arg, ASK_PLAN, n_pairs == SIZE_MAX ? PLAN_FAILED : (int64_t)n_pairs);
 }
 
-static bool team_next(void *arg, size_t *pair) {
+static bool shard_next(void *arg, size_t *pair) {
     int64_t number = ask(arg, ASK_NEXT, 0);
     *pair = (size_t)number;
     return number >= 0;
 }
 
-static void team_end(void *arg) {
+static void shard_end(void *arg) {
     ask(arg, ASK_END, 0);
 }
 
@@ -344,9 +344,9 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &crew.n_processes);
     crew.plan = (struct process_plan){.is_first = crew.process == 0,
                                       .n_threads = threads_of_process(),
-                                      .begin = team_begin,
-                                      .next = team_next,
-                                      .end = team_end,
+                                      .begin = shard_begin,
+                                      .next = shard_next,
+                                      .end = shard_end,
                                       .arg = &crew};
     int null = crew.process > 0 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     if (null >= 0) {

@@ -4,8 +4,8 @@
  *     rank 0 -- hta_collectives(), hta_spans() --+
  *     rank 1 -- hta_collectives(), hta_spans() --+-- stragglers_collect() --> HTA's metric and lists; table of lateness
  */
-#ifndef ANALYZE_COMPAT_HTA_RANKS_H
-#define ANALYZE_COMPAT_HTA_RANKS_H
+#ifndef ANALYZE_COMPAT_HTA_HTA_RANKS_H
+#define ANALYZE_COMPAT_HTA_HTA_RANKS_H
 
 #include "analyze/compat/hta/hta.h"
 #include "analyze/ranks.h"

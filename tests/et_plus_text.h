@@ -1,8 +1,8 @@
 /*
- * plus_text.h - builds ET+ from a few lines for tests and converts it.
+ * et_plus_text.h - builds ET+ from a few lines for tests and converts it.
  */
-#ifndef TESTS_PLUS_TEXT_H
-#define TESTS_PLUS_TEXT_H
+#ifndef TESTS_ET_PLUS_TEXT_H
+#define TESTS_ET_PLUS_TEXT_H
 
 #include "simulate/convert.h"
 #include "sutra/sutra.h"

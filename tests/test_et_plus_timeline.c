@@ -1,5 +1,5 @@
 /*
- * test_plus_timeline.c - tests measured times from ET+ alone: small traces with known launches and waits.
+ * test_et_plus_timeline.c - tests measured times from ET+ alone: small traces with known launches and waits.
  */
 #include "simulate/convert.h"
 #include "sutra/sutra.h"

@@ -1,8 +1,8 @@
 /*
- * test_plus_legacy.c - tests the conversion of ET+ of link-legacy: CPU nodes have "dur" and "ts", GPU nodes are copies
+ * test_et_plus_legacy.c - tests the conversion of ET+ of link-legacy: CPU nodes have "dur" and "ts", GPU nodes are copies
  * of events with a parent.
  */
-#include "plus_text.h"
+#include "et_plus_text.h"
 #include "unit.h"
 
 #define FLAT_IO                                                                                                        \
