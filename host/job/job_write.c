@@ -43,10 +43,6 @@ static void add_text(struct json_out *json, const char *key, const char *text) {
     add_string(json, text);
 }
 
-static void add_count(struct json_out *json, const char *key, uint64_t value) {
-    json_add_integer(json, key, (int64_t)value);
-}
-
 /* ---- A rank, from the lines of its record ---- */
 
 /* A simulated rank has two files: one in the folder of records and one in the job's folder. Writes the latter. */
@@ -57,9 +53,9 @@ static void add_file(struct json_out *json, const struct record_lines *lines, co
     bool of_two = own && strncmp(words[1], first_pass, sizeof first_pass - 1) == 0;
     json_add_open(json, words[0], '{');
     add_text(json, "path", of_two ? words[1] + sizeof first_pass - 1 : words[1]);
-    add_count(json, "bytes", own ? rank->file_bytes : (uint64_t)lines->number[2]);
+    json_add_integer(json, "bytes", own ? (int64_t)rank->file_bytes : lines->number[2]);
     if (!own)
-        add_count(json, "modified_ns", (uint64_t)lines->number[3]);
+        json_add_integer(json, "modified_ns", lines->number[3]);
     json_close(json, '}');
 }
 
@@ -88,7 +84,7 @@ static void add_line(struct json_out *json, const struct whole_rank *rank, const
     char *const *words = lines->words;
     if (lines->line == RECORD_COUNT) {
         open_list(json, list, "count", "counts", '{');
-        add_count(json, words[1], (uint64_t)lines->number[2]);
+        json_add_integer(json, words[1], lines->number[2]);
         return;
     }
     if (lines->line == RECORD_DEFECT) {
@@ -118,11 +114,11 @@ static void add_line(struct json_out *json, const struct whole_rank *rank, const
         record_match(lines, &match);
         add_text(json, "match", words[1]);
         json_add_double(json, "confidence", match.by_names ? match.confidence : 1);
-        add_count(json, "n_host_linked", rank->report.n_host_linked);
+        json_add_count(json, "n_host_linked", rank->report.n_host_linked);
         json_add_double(json, "covered_us", match.covered_us);
         json_add_double(json, "steps_us", match.steps_us);
         if (match.by_names) {
-            add_count(json, "n_positions", match.n_positions);
+            json_add_count(json, "n_positions", match.n_positions);
             add_text(json, "step", match.step);
         }
     }
@@ -137,7 +133,7 @@ static void add_rank(struct json_out *json, const struct whole_rank *rank) {
     struct open_list list = {0};
     char *text = rank->record ? strdup(rank->record) : NULL;
     json_open(json, '{');
-    add_count(json, "rank", (uint64_t)rank->rank);
+    json_add_integer(json, "rank", rank->rank);
     add_text(json, "state", rank_states[rank->state]);
     for (struct record_lines lines = {.text = text}; text && record_next(&lines);)
         add_line(json, rank, &lines, &list);
@@ -155,10 +151,10 @@ static bool write_job(const void *of, struct text_out *text) {
     json_open(&json, '{');
     add_text(&json, "version", sutra_version());
     add_text(&json, "options", whole->options);
-    add_count(&json, "world_size", (uint64_t)whole->world_size);
-    add_count(&json, "done", whole->n_done);
-    add_count(&json, "broken", whole->n_broken);
-    add_count(&json, "not_linked", whole->n_missing);
+    json_add_integer(&json, "world_size", whole->world_size);
+    json_add_count(&json, "done", whole->n_done);
+    json_add_count(&json, "broken", whole->n_broken);
+    json_add_count(&json, "not_linked", whole->n_missing);
     if (whole->matched_collectives)
         json_add_double(&json, "measured_us", whole->matched_collectives->measured_us);
     json_add_open(&json, "ranks", '[');
@@ -188,9 +184,9 @@ static bool write_job(const void *of, struct text_out *text) {
     for (row_t i = 0; i < whole->n_hosts; i++) {
         const struct host_clock *host = &whole->hosts[i];
         json_open(&json, '{');
-        add_count(&json, "host", (uint64_t)host->host);
-        add_count(&json, "first_rank", (uint64_t)host->first_rank);
-        add_count(&json, "last_rank", (uint64_t)host->last_rank);
+        json_add_integer(&json, "host", host->host);
+        json_add_integer(&json, "first_rank", host->first_rank);
+        json_add_integer(&json, "last_rank", host->last_rank);
         json_add_double(&json, "offset_us", (double)host->offset_ns / 1e3);
         json_add_double(&json, "spread_us", (double)host->spread_ns / 1e3);
         json_close(&json, '}');

@@ -336,29 +336,20 @@ static bool write_head(struct sutra_merged *merged) {
     struct json_out json = {.text = &text, .indent = 1};
     size_t n = merged->report.n_ranks;
     json_open(&json, '{');
-    json_name(&json, "schemaVersion");
-    json_integer(&json, 1);
-    json_name(&json, "displayTimeUnit");
-    json_string(&json, "ms", 2);
-    json_name(&json, "baseTimeNanoseconds");
-    json_integer(&json, merged->base_ns);
-    json_name(&json, "mergedRanks");
-    json_open(&json, '[');
+    json_add_integer(&json, "schemaVersion", 1);
+    json_add_string(&json, "displayTimeUnit", "ms");
+    json_add_integer(&json, "baseTimeNanoseconds", merged->base_ns);
+    json_add_open(&json, "mergedRanks", '[');
     json.indent = JSON_ONE_LINE;
     for (size_t i = 0; i < n; i++) {
         const struct rank_task *task = &merged->tasks.list[merged->tasks.order[i]];
         const struct merge_rank *rank = rank_at(merged, merged->tasks.order[i]);
         json_open(&json, '{');
-        json_name(&json, "rank");
-        json_integer(&json, task->rank);
-        json_name(&json, "trace");
-        json_string(&json, task->path, strlen(task->path));
-        json_name(&json, "offset_us");
-        json_double(&json, (double)rank->offset_ns / 1e3);
-        json_name(&json, "residual_us");
-        json_double(&json, (double)rank->residual_ns / 1e3);
-        json_name(&json, "n_aligned");
-        json_integer(&json, rank->n_aligned);
+        json_add_integer(&json, "rank", task->rank);
+        json_add_string(&json, "trace", task->path);
+        json_add_double(&json, "offset_us", (double)rank->offset_ns / 1e3);
+        json_add_double(&json, "residual_us", (double)rank->residual_ns / 1e3);
+        json_add_integer(&json, "n_aligned", rank->n_aligned);
         json_close(&json, '}');
         out_step(&text);
     }

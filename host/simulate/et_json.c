@@ -110,16 +110,14 @@ static void write_number(struct json_out *json, const char *key, uint64_t number
 static void write_ids(struct json_out *json, const char *key, const struct et_ids *list, row_t row) {
     if (list->first[row] == list->first[row + 1])
         return;
-    json_key(json, key, strlen(key));
-    json_open(json, '[');
+    json_add_open(json, key, '[');
     for (uint64_t i = list->first[row]; i < list->first[row + 1]; i++)
         quoted_integer(json, false, list->ids[i]);
     json_close(json, ']');
 }
 
 static void write_texts(struct json_out *json, const char *key, const struct et_nodes *nodes, int first, row_t row) {
-    json_key(json, key, strlen(key));
-    json_open(json, '{');
+    json_add_open(json, key, '{');
     write_text(json, "values", et_text_at(nodes->text[first], row));
     write_text(json, "shapes", et_text_at(nodes->text[first + 1], row));
     write_text(json, "types", et_text_at(nodes->text[first + 2], row));

@@ -49,25 +49,23 @@ static void dlrm_write_headline(const struct sutra_dlrm *dlrm, struct text_out *
         {"device_runtime", dlrm->host},
     };
     json_open(&json, '{');
-    json_name(&json, "module_marker");
-    json_string(&json, report->marker, strlen(report->marker));
+    json_add_string(&json, "module_marker", report->marker);
     json_name(&json, "compat");
     json_literal(&json, report->compat ? "true" : "false", report->compat ? 4 : 5);
-    json_name(&json, "relax");
-    json_string(&json, report->tolerant ? "1" : "0", 1);
-    member_integer(&json, "iters", (int64_t)report->iters);
-    member_integer(&json, "batch", (int64_t)report->batch);
+    json_add_string(&json, "relax", report->tolerant ? "1" : "0");
+    json_add_integer(&json, "iters", (int64_t)report->iters);
+    json_add_integer(&json, "batch", (int64_t)report->batch);
     json_name(&json, "trimmed");
     json_literal(&json, report->trimmed ? "true" : "false", report->trimmed ? 4 : 5);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        member_integer(&json, counts[i].name, (int64_t)counts[i].count);
+        json_add_integer(&json, counts[i].name, (int64_t)counts[i].count);
     json_add_open(&json, "streams", '[');
     for (uint32_t i = 0; i < dlrm->stream_times.n_names; i++)
         json_text(&json, dlrm, dlrm->stream_times.names[i]);
     json_close(&json, ']');
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         member_number(&json, times[i].name, times[i].us);
-    member_double(&json, "QPS", report->qps);
+    json_add_double(&json, "QPS", report->qps);
     json_add_open(&json, "edit_stats", '{');
     if (report->n_loaders != report->n_forwards) {
         json_add_open(&json, "loader_forward_mismatch", '[');
@@ -76,9 +74,9 @@ static void dlrm_write_headline(const struct sutra_dlrm *dlrm, struct text_out *
         json_close(&json, ']');
     }
     if (report->n_orphans)
-        member_integer(&json, "orphan_executor", (int64_t)report->n_orphans);
+        json_add_integer(&json, "orphan_executor", (int64_t)report->n_orphans);
     json_close(&json, '}');
-    member_integer(&json, "op_external_ids_colliding_with_cc_keys", (int64_t)report->n_colliding);
+    json_add_integer(&json, "op_external_ids_colliding_with_cc_keys", (int64_t)report->n_colliding);
     json_close(&json, '}');
 }
 
@@ -132,9 +130,9 @@ static void dlrm_write_device_time_by_name(const struct sutra_dlrm *dlrm, struct
     for (uint32_t i = 0; i < n; i++) {
         json_text_key(&json, dlrm, times[i].name);
         json_open(&json, '{');
-        member_integer(&json, "calls", (int64_t)times[i].calls);
-        member_double(&json, "device_us", times[i].us);
-        member_integer(&json, "kernels", (int64_t)times[i].kernels);
+        json_add_integer(&json, "calls", (int64_t)times[i].calls);
+        json_add_double(&json, "device_us", times[i].us);
+        json_add_integer(&json, "kernels", (int64_t)times[i].kernels);
         json_close(&json, '}');
     }
     json_close(&json, '}');
@@ -163,7 +161,7 @@ struct json_level {
 
 static void open_level(struct json_out *json, double us, struct json_level *level, uint32_t first, uint32_t n) {
     json_open(json, '{');
-    member_double(json, "runtime", us);
+    json_add_double(json, "runtime", us);
     json_add_open(json, "items", '[');
     *level = (struct json_level){first, first + n};
 }
@@ -172,10 +170,10 @@ static void write_stream_tree(const struct sutra_dlrm *dlrm, struct json_out *js
                               const struct sutra_dlrm_stream *stream) {
     double host = dlrm->report.host_us;
     json_open(json, '{');
-    member_double(json, "active_us", stream->active_us);
-    member_double(json, "idle_us", stream->idle_us);
-    member_double(json, "active_pct", stream->active_us / host * 100);
-    member_double(json, "idle_pct", stream->idle_us / host * 100);
+    json_add_double(json, "active_us", stream->active_us);
+    json_add_double(json, "idle_us", stream->idle_us);
+    json_add_double(json, "active_pct", stream->active_us / host * 100);
+    json_add_double(json, "idle_pct", stream->idle_us / host * 100);
     json_name(json, "tree");
     /* Write the tree without recursion, with a stack of levels. */
     struct json_level levels[LEVELS_MAX + 4];
@@ -194,13 +192,13 @@ static void write_stream_tree(const struct sutra_dlrm *dlrm, struct json_out *js
         json_open(json, '{');
         member_text(json, dlrm, "name", row->name);
         member_shape(json, dlrm, "shape", row->shape);
-        member_double(json, "runtime", row->us);
-        member_integer(json, "count", (int64_t)row->count);
+        json_add_double(json, "runtime", row->us);
+        json_add_integer(json, "count", (int64_t)row->count);
         if (!row->n_occurrences) {
             json_close(json, '}');
             continue;
         }
-        member_integer(json, "n_occ", (int64_t)row->n_occurrences);
+        json_add_integer(json, "n_occ", (int64_t)row->n_occurrences);
         json_name(json, "occ0");
         open_level(json, row->first_us, &levels[depth++], row->first_child, row->n_children);
     }
@@ -232,7 +230,7 @@ static void write_dominating(const struct sutra_dlrm *dlrm, struct json_out *jso
         json_open(json, '{');
         json_name(json, "key");
         write_key(dlrm, json, entry->name, entry->shape);
-        member_double(json, "runtime", entry->us);
+        json_add_double(json, "runtime", entry->us);
         json_add_open(json, "subs", '[');
         for (uint64_t k = 0; k < entry->n_parts; k++) {
             const struct sutra_dlrm_part *part = &dlrm->report.parts[entry->first_part + k];
@@ -259,8 +257,8 @@ static void write_chart(const struct sutra_dlrm *dlrm, struct json_out *json, co
         const struct sutra_dlrm_group *group = &dlrm->report.groups[stream->first_group + i];
         json_open(json, '{');
         member_text(json, dlrm, "group", group->name);
-        member_double(json, "us", group->us);
-        member_integer(json, "n_all_variants", (int64_t)group->n_all_variants);
+        json_add_double(json, "us", group->us);
+        json_add_integer(json, "n_all_variants", (int64_t)group->n_all_variants);
         json_add_open(json, "variants", '[');
         for (uint64_t k = 0; k < group->n_variants; k++) {
             const struct sutra_dlrm_variant *variant = &dlrm->report.variants[group->first_variant + k];
@@ -271,7 +269,7 @@ static void write_chart(const struct sutra_dlrm *dlrm, struct json_out *json, co
                 member_text(json, dlrm, "name", share->name);
                 member_shape(json, dlrm, "shape", share->shape);
                 member_text(json, dlrm, "legend", share->legend);
-                member_double(json, "share", share->share);
+                json_add_double(json, "share", share->share);
                 json_close(json, '}');
             }
             json_close(json, ']');

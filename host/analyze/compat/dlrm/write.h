@@ -29,17 +29,7 @@ static inline void json_shape(struct json_out *json, const struct sutra_dlrm *dl
     json_list(json, strings_text(&dlrm->texts, text));
 }
 
-/* Members of the open object. */
-static inline void member_double(struct json_out *json, const char *name, double value) {
-    json_key(json, name, strlen(name));
-    json_double(json, value);
-}
-
-static inline void member_integer(struct json_out *json, const char *name, int64_t value) {
-    json_key(json, name, strlen(name));
-    json_integer(json, value);
-}
-
+/* Members of the open object, besides those of json.h. */
 static inline void member_number(struct json_out *json, const char *name, struct number value) {
     json_key(json, name, strlen(name));
     json_number(json, value);
