@@ -360,6 +360,15 @@ void nccl_columns_add(const struct nccl_job *job, struct nccl_columns *columns, 
             columns->cells[columns->n_cells++] = columns->n_per_rank * first + cell;
 }
 
+void nccl_rows_by_rank(const struct nccl_job *job, const struct nccl_columns *columns, uint64_t id,
+                       const struct nccl_row **row_of) {
+    memset(row_of, 0, columns->n * sizeof(void *));
+    for (uint64_t i = 0; i < nccl_rows_of(job, id); i++) {
+        const struct nccl_row *row = nccl_row_at(job, id, i);
+        row_of[columns->index[row->rank]] = row;
+    }
+}
+
 struct sutra_table *nccl_columns_table(struct nccl_job *job, const struct nccl_columns *columns,
                                        enum sutra_tracelens_collectives_table id, const struct column_spec *general,
                                        uint32_t n_general, const char *const *of_ranks) {

@@ -90,6 +90,10 @@ struct nccl_columns {
 bool nccl_columns_init(struct nccl_job *job, struct nccl_columns *columns, uint32_t n_per_rank, uint32_t n_of_event);
 void nccl_columns_add(const struct nccl_job *job, struct nccl_columns *columns, uint64_t id);
 
+/* Finds the row of each rank of an id: row_of[index of the rank], NULL for ranks without one. */
+void nccl_rows_by_rank(const struct nccl_job *job, const struct nccl_columns *columns, uint64_t id,
+                       const struct nccl_row **row_of);
+
 /* Initializes a table with n_general columns and the columns of ranks, whose names end with of_ranks[]. NULL: out of
  * memory. */
 struct sutra_table *nccl_columns_table(struct nccl_job *job, const struct nccl_columns *columns,

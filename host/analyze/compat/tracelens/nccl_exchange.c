@@ -120,13 +120,8 @@ static void add_exchange(struct nccl_job *job, const struct nccl_exchange *made,
     nccl_add_id(job, table, first);
     nccl_add_collective(job, table, first);
     table_real(table, first->stream);
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        table_real(table, values[i]);
-    memset(row_of, 0, columns->n * sizeof(void *));
-    for (uint64_t i = 0; i < nccl_rows_of(job, made->id); i++) {
-        const struct nccl_row *row = nccl_row_at(job, made->id, i);
-        row_of[columns->index[row->rank]] = row;
-    }
+    table_reals(table, values, sizeof values / sizeof *values);
+    nccl_rows_by_rank(job, columns, made->id, row_of);
     for (uint32_t i = 0; i < columns->n_cells; i++) {
         uint32_t cell = columns->cells[i] % N_CELLS;
         const struct nccl_row *known = row_of[columns->cells[i] / N_CELLS], *row = known ? known : &none;

@@ -90,11 +90,7 @@ static void add_collective(struct nccl_job *job, const struct nccl_sync *sync, c
     table_real(table, sync->end_skew);
     table_real(table, sync->algorithm);
     table_real(table, sync->bus);
-    memset(row_of, 0, columns->n * sizeof(void *));
-    for (uint64_t i = 0; i < nccl_rows_of(job, sync->id); i++) {
-        const struct nccl_row *row = nccl_row_at(job, sync->id, i);
-        row_of[columns->index[row->rank]] = row;
-    }
+    nccl_rows_by_rank(job, columns, sync->id, row_of);
     for (uint32_t i = 0; i < columns->n_cells; i++) {
         const struct nccl_row *row = row_of[columns->cells[i] / N_CELLS];
         const double values[N_CELLS] = {row ? row->ts : (double)NAN, row ? row->dur : (double)NAN,
