@@ -205,6 +205,96 @@ static void made_host_bound(struct made_trace *made, bool fires) {
     }
 }
 
+/* The host causes more idle time than the device: both are reported. */
+static void made_host_and_device(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        for (int i = 0; i < 50; i++) /* spread over operators, so that no unit has half of the time */
+            launch_by(made, i % 3 ? i % 3 == 1 ? "aten::add" : "aten::mul" : "aten::sub", "", 60, "k", 9);
+        made->free_at += fires ? 1500 : 4000; /* GPU work of another process */
+        busy_part(made);
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+/* An operator that usually takes 2 us takes 2 ms; operators whose time depends on sizes do not stall. */
+static void made_host_stall(struct made_trace *made, bool fires) {
+    const char *name = fires ? "aten::view" : "aten::copy_";
+    for (int step = 0; step < 4; step++) {
+        step_begin(made);
+        for (int i = 0; i < 20; i++) {
+            host(made, name, i == 10 ? 2000 : 2);
+            launch_by(made, "aten::mm", "", 20, "gemm", 100);
+        }
+        step_end(made);
+    }
+}
+
+/* Two stalls are chance. */
+static void made_few_stalls(struct made_trace *made, bool fires) {
+    for (int step = 0; step < (fires ? 3 : 2); step++) {
+        step_begin(made);
+        for (int i = 0; i < 20; i++) {
+            host(made, "aten::view", i == 10 ? 2000 : 2);
+            launch_by(made, "aten::mm", "", 20, "gemm", 100);
+        }
+        step_end(made);
+    }
+}
+
+/* Gaps of one function in all steps are one cause, though each is short against the window. */
+static void made_gaps_of_a_function(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 6; step++) {
+        step_begin(made);
+        made->now = made->free_at > made->now ? made->free_at : made->now;
+        host(made, fires || step == 0 ? "aten::randn" : "aten::empty", fires || step == 0 ? 2000 : 5);
+        for (int i = 0; i < 80; i++)
+            launch_by(made, "aten::mm", "", 20, "gemm", 100);
+        step_end(made);
+    }
+}
+
+/* The queue is mostly full and the host often waits, so launches are not too slow in general. */
+static void made_host_gaps(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        busy_part(made);
+        for (int i = 0; i < 2; i++) {
+            made->now = made->free_at;
+            host(made, "aten::index", fires ? 200 : 20);
+            busy_part(made);
+        }
+        wait_for_device(made, "cudaStreamSynchronize");
+        step_end(made);
+    }
+}
+
+/* The first Triton kernel follows its compilation; the same gap before any other kernel has another cause. */
+static void made_first_call(struct made_trace *made, bool fires) {
+    busy_part(made);
+    made->now = made->free_at + 500000;
+    launch(made, fires ? "triton_poi_fused_0" : "k", 20);
+    busy_part(made);
+}
+
+/* With most GPU work after the first call, the window begins there. */
+static void made_first_call_before_work(struct made_trace *made, bool fires) {
+    launch(made, "k", 20);
+    made->now += 100000;
+    launch(made, fires ? "ampere_sgemm_32x32_sliced1x4_tn" : "k", 20);
+    for (int i = 0; i < 10; i++)
+        busy_part(made);
+}
+
+static void made_eval_mode_missing(struct made_trace *made, bool fires) {
+    for (int i = 0; i < 6; i++) {
+        host(made, fires ? "aten::add_" : "aten::relu", 10);
+        launch_by(made, "aten::batch_norm", "", 20, "bn_fw_tr_1C11", 100);
+        launch_by(made, "aten::conv2d", "", 20, "implicit_convolve", 100);
+    }
+}
+
 /* Launches of graphs do not count, only launches of single kernels. */
 static void made_graphs(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
@@ -490,6 +580,15 @@ static const struct finding_case cases[] = {
     {&rule_cpu_preprocessing, made_gap_without_host_events, "in 1 gap. The trace does not record the code", 50, 90},
     {&rule_host_bound, made_host_bound, "100.0% of 50 launches", 75, 95},
     {&rule_host_bound, made_graphs, "run in graphs", 50, 90},
+    {&rule_host_bound, made_host_and_device, "launches", 25, 60},
+    {&rule_host_stall, made_host_stall, "up to 2.00 ms inside operators that normally take microseconds, 4 times", 20,
+     30},
+    {&rule_host_stall, made_few_stalls, "3 times", 20, 30},
+    {&rule_cpu_preprocessing, made_gaps_of_a_function, "Move aten::randn to worker processes", 15, 25},
+    {&rule_host_gaps, made_host_gaps, "in aten::index (6 gaps)", 9, 20},
+    {&rule_startup, made_first_call, "First calls take 500 ms", 0, 0},
+    {&rule_startup, made_first_call_before_work, "The window begins after them", 0, 0},
+    {&rule_eval_mode_missing, made_eval_mode_missing, "6 of 6 batch norms", 0, 0},
     {&rule_small_kernels_optimizer, made_small_kernels_optimizer, "300 kernels per step", 20, 30},
     {&rule_small_kernels_optimizer, made_optimizer_without_steps, "300 kernels per step", 45, 65},
     {&rule_exposed_comm, made_exposed_comm, "almost none overlaps", 28, 33},

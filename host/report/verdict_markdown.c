@@ -137,6 +137,9 @@ static void write_document(struct markdown *markdown, const struct verdict_words
         write_bar(markdown, words);
     write_labelled(markdown, "Do", words->fix);
     out_add(out, *words->fix ? "\n" : "");
+    for (unsigned i = 0; i < words->n_operators; i++)
+        write_labelled(markdown, "Time", words->operators[i]);
+    out_add(out, words->n_operators ? "\n" : "");
     for (unsigned i = 0; i < words->n_findings; i++)
         write_finding(markdown, &words->findings[i], i + 1, size);
     if (*words->not_judged) {

@@ -214,6 +214,8 @@ void verdict_show(struct page *page, const struct sutra_overview *overview, cons
     write_point(page, "Why it is slow", words.why);
     write_point(page, "What it could be", words.could);
     write_point(page, "Do", words.fix);
+    for (unsigned i = 0; i < words.n_operators; i++)
+        write_point(page, i ? "" : "Time", words.operators[i]);
     out_add(out, "</div>\n");
     if (words.n_bar)
         page_chart(page, "verdict", "Parts of a step",

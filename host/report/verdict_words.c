@@ -202,9 +202,14 @@ static void make_could(struct words_maker *maker) {
                         : strcmp(bound, "gpu") == 0           ? "the GPU"
                         : strcmp(bound, "communication") == 0 ? "communication"
                                                               : NULL;
+    bool has_startup = false;
+    for (size_t i = 0; i < maker->n_findings; i++)
+        has_startup |= maker->rules[i] == &rule_startup;
     if (n > 0)
         buffer_format(&maker->buffer, " (%sat best%s%s%s).", n > 1 ? "each " : "", limit ? "; then " : "",
                       limit ? limit : "", limit ? " is the limit" : "");
+    else if (has_startup)
+        buffer_format(&maker->buffer, "Unknown: the trace is mostly warm-up. Record it after a warm-up.");
     else if (verdict->unexplained_percent < UNKNOWN_PERCENT)
         buffer_format(&maker->buffer, "No gap to remove; only faster or fewer kernels help.");
     else
@@ -412,6 +417,23 @@ static void make_finding(struct words_maker *maker, size_t number) {
     words->check = finish_text(maker);
 }
 
+/* ---- Operators of a trace without GPU activity ---- */
+
+static void make_operators(struct words_maker *maker) {
+    const struct sutra_verdict *verdict = maker->verdict;
+    struct verdict_words *words = maker->words;
+    for (; words->n_operators < MIN(verdict->n_cpu_operators, WORDS_OPERATORS); words->n_operators++) {
+        const struct sutra_cpu_operator *operator= & verdict->cpu_operators[words->n_operators];
+        buffer_format(&maker->buffer, "%s %.0f%% in %s",
+                      step_text(operator->self_us).text, operator->percent, operator->name);
+        if (*operator->shapes)
+            buffer_format(&maker->buffer, " %s", operator->shapes);
+        buffer_format(&maker->buffer, ", %s on %s", counted_text(operator->n_calls, "call", "calls").text,
+                      counted_text(operator->n_threads, "thread", "threads").text);
+        words->operators[words->n_operators] = finish_text(maker);
+    }
+}
+
 /* ---- Suspects, the unexplained part ---- */
 
 static void make_rest(struct words_maker *maker) {
@@ -488,6 +510,7 @@ enum sutra_status verdict_words_make(const struct sutra_verdict *verdict, const 
         buffer_format(&maker.buffer, "%s%s", verdict->not_judged, *verdict->not_judged ? "." : "");
         words->not_judged = finish_text(&maker);
     }
+    make_operators(&maker);
     for (size_t i = 0; i < maker.n_findings; i++)
         make_finding(&maker, i);
     make_rest(&maker);

@@ -12,9 +12,10 @@
 #include "base/arena.h"
 #include "sutra/overview.h"
 
-#define BAR_CELLS      60
-#define BAR_PARTS_MOST (SUTRA_N_PARTS + 1)
-#define WORDS_FINDINGS 5
+#define BAR_CELLS       60
+#define BAR_PARTS_MOST  (SUTRA_N_PARTS + 1)
+#define WORDS_FINDINGS  5
+#define WORDS_OPERATORS 5
 
 /* A part of the bar, in its order: compute, the other parts in descending order, the time outside of the rank's step,
  * the rest. */
@@ -55,6 +56,8 @@ struct verdict_words {
     unsigned n_bar; /* 0: shares are unknown */
     struct finding_words findings[WORDS_FINDINGS];
     unsigned n_findings;
+    const char *operators[WORDS_OPERATORS]; /* without GPU activity: "292 ms, 65%: aten::mkldnn_convolution (...)" */
+    unsigned n_operators;
     const char *not_judged;  /* "launch-bound, unfused optimizer." of a damaged trace; "" */
     const char *suspects;    /* "fp32 (...); copies (...)"; "" */
     const char *unexplained; /* "18.0% (9.4% after the last GPU activity)"; "": shares are unknown */

@@ -185,8 +185,6 @@ static enum sutra_status measure(struct diagnosis *d, struct sutra_error *error)
                                   .of_kernel = arena_zeros(d->arena, model->strings->n, sizeof(int64_t)),
                                   .of_operator = arena_zeros(d->arena, model->strings->n, sizeof(int64_t))};
     TRY(arena_status(d->arena, error));
-    for (row_t row = 0; row < hosts->n && !measures->has_frames; row++)
-        measures->has_frames = hosts->kind[row] == HOST_FRAME;
     for (row_t i = 0; i < devices->n; i++) {
         int64_t ticks = ticks_within(devices->start[i], devices->stop[i], window->from, window->to);
         if (ticks == 0)
@@ -269,6 +267,8 @@ enum sutra_status read_trace_facts(struct diagnosis *d, struct sutra_error *erro
                     d->facts |= fact_words[i].fact;
         }
     }
+    for (row_t row = 0; row < hosts->n && !(d->facts & FACT_FRAMES); row++)
+        d->facts |= hosts->kind[row] == HOST_FRAME ? FACT_FRAMES : 0;
     if (d->overview->device.kind == DEVICE_KIND_ROCM)
         d->facts |= FACT_HIP;
     d->facts |= !device_has_cuda_apis(d->overview->device.kind) ? FACT_OTHER_DEVICE
@@ -349,9 +349,142 @@ const struct finding_rule rule_startup = {
     .is_first = true,
     .metric = "of the window in setup",
     .after = "must fall below 20%",
-    .remedies = {{.lines = {{"Profile after a warm-up: schedule(wait, warmup, active).", "torch.profiler.schedule",
-                             PROFILER_PAGE, 0}}}},
+    .remedies =
+        {
+            {.situation = "first_calls",
+             .needs = FACT_FIRST_CALLS,
+             .lines = {{"Run the model a few times before the recording starts: schedule(wait, warmup, active).",
+                        "torch.profiler.schedule", PROFILER_PAGE, 0}},
+             .metric = "of the window in first calls"},
+            {.lines = {{"Profile after a warm-up: schedule(wait, warmup, active).", "torch.profiler.schedule",
+                        PROFILER_PAGE, 0}}},
+        },
 };
+
+/* ---- First calls ----
+ *
+ *     host    | torch.compile ............ launch |launch|   launch | cuBLAS is initialized launch |
+ *     GPU                                       |triton_a||triton_b|                             |gemm|
+ *     gaps    |<------ first call ------------->|                  |<------- first call -------->|
+ *
+ * A gap is due to a first call if it is long against the others and ends with the first kernel of a Triton function or
+ * of a library; so is the gap before the first GPU activity of such a trace.
+ */
+
+#define FIRST_CALL_MEDIANS  100 /* of all gaps */
+#define FIRST_CALLS_PERCENT 20
+#define BEHIND_PERCENT      90 /* of the GPU activity that follows first calls: the window begins there */
+#define KINDS_OF_CPU                                                                                                   \
+    (KINDS_SET_UP | KIND(OVERVIEW_HOST) | KIND(OVERVIEW_LAUNCH) | KIND(OVERVIEW_SYNC) | KIND(OVERVIEW_AFTER_SYNC))
+
+/* Marks the first kernel of each Triton function and of each library, by row of devices. */
+static enum sutra_status mark_first_kernels(const struct diagnosis *d, uint8_t *is_first, struct sutra_error *error) {
+    static const char *const libraries[] = {"cudnn", "convolve", "gemm", "cublas", "cutlass", "nccl"};
+    enum { N_LIBRARIES = sizeof libraries / sizeof *libraries };
+    const struct strings *strings = d->model->strings;
+    const struct device_rows *devices = &d->model->devices;
+    uint8_t *seen = arena_zeros(d->arena, strings->n, 1);
+    bool seen_library[N_LIBRARIES] = {false};
+    TRY_ALLOC(seen, error);
+    for (row_t k = 0; k < devices->n; k++) {
+        const row_t i = devices->by_start[k];
+        const uint32_t name = d->model->events->name[devices->event[i]];
+        if (d->overview->classes[i] == OVERVIEW_COPY || seen[name])
+            continue;
+        seen[name] = 1;
+        is_first[i] = text_compare(strings, name, TEXT_BEGINS, "triton_");
+        for (int library = 0; library < N_LIBRARIES; library++) {
+            if (!text_compare(strings, name, TEXT_HAS_IN_ANY_CASE, libraries[library]))
+                continue;
+            is_first[i] |= !seen_library[library];
+            seen_library[library] = true;
+        }
+    }
+    return SUTRA_OK;
+}
+
+/* Whether the time before the first GPU activity is spent in a function of the trace. */
+static bool is_named_work(const struct overview *overview, const struct overview_gap *gap) {
+    int64_t named = 0;
+    for (row_t i = gap->first; i < gap->last; i++)
+        if (overview->rows[i].frame != ROW_NONE)
+            named += overview->rows[i].end - overview->rows[i].begin;
+    return 2 * named > gap->end - gap->begin;
+}
+
+/* Finds the time of first calls; its end is the end of the last one. */
+static enum sutra_status find_first_calls(const struct diagnosis *d, struct spans *spans, struct sutra_error *error) {
+    const struct overview *overview = d->overview;
+    const row_t n_gaps = overview->n_gaps;
+    uint8_t *is_first = arena_zeros(d->arena, d->model->devices.n, 1);
+    uint64_t *keys = arena_alloc(d->arena, n_gaps, sizeof *keys);
+    row_t *rows = arena_alloc(d->arena, n_gaps, sizeof *rows);
+    int64_t median;
+    bool has_library = false;
+    TRY(arena_status(d->arena, error));
+    TRY(mark_first_kernels(d, is_first, error));
+    for (row_t i = 0; i < n_gaps; i++)
+        keys[i] = (uint64_t)(overview->gaps[i].end - overview->gaps[i].begin);
+    TRY(median_of_keys(keys, rows, n_gaps, &median, error)); /* sorts them */
+    median = n_gaps ? (int64_t)keys[lower_median_at(n_gaps)] : 0;
+    TRY(spans_reserve(n_gaps, d->kept, spans, error));
+    for (row_t i = 0; i < n_gaps; i++) {
+        const struct overview_gap *gap = &overview->gaps[i];
+        const bool before_all = gap->begin == overview->window.from && !is_named_work(overview, gap);
+        const int64_t length = gap->end - gap->begin;
+        if (gap->device == ROW_NONE || !(before_all || is_first[gap->device]) ||
+            (double)length <= FIRST_CALL_MEDIANS * (double)median ||
+            2 * ticks_of_gap(overview, gap, KINDS_OF_CPU) < length)
+            continue;
+        has_library |= is_first[gap->device];
+        spans_append(spans, gap->begin, gap->end);
+    }
+    spans->n = has_library ? spans->n : 0;
+    return SUTRA_OK;
+}
+
+/* Reports first calls in a trace without several steps. If most GPU activity follows them, crops the window to it. */
+static enum sutra_status check_first_calls(struct diagnosis *d, struct sutra_error *error) {
+    struct overview *overview = d->overview;
+    const struct host_rows *hosts = &d->model->hosts;
+    struct spans spans, busy, behind;
+    struct arena_mark mark = arena_mark(d->arena);
+    if (overview->window.n_steps > 1)
+        return SUTRA_OK;
+    TRY(find_first_calls(d, &spans, error));
+    const int64_t ticks = spans_length(&spans);
+    if (percent_of_overview(overview, ticks) < FIRST_CALLS_PERCENT) {
+        arena_release(d->arena, mark);
+        return SUTRA_OK;
+    }
+    const double window = (double)overview_length(overview);
+    const struct figure percent = finding_percent((double)ticks, window), time = brief_time_text((double)ticks),
+                        whole = brief_time_text(window);
+    int64_t end = spans.end[spans.n - 1];
+    struct spans rest = {.n = 1, .begin = &end, .end = &overview->window.to};
+    TRY(spans_of_kinds(overview, KINDS_BUSY, d->arena, &busy, error));
+    TRY(spans_common(&busy, &rest, d->arena, &behind, error));
+    const bool crops = (double)spans_length(&behind) * 100 >= (double)overview_busy(overview) * BEHIND_PERCENT;
+    arena_release(d->arena, mark);
+    if (crops)
+        crop(d, &rule_startup, end);
+    else
+        d->first_calls = spans;
+    struct overview_finding *finding = add_finding(
+        d, &rule_startup, crops ? NULL : &spans,
+        "First calls take %s of the %s window (%s): compilation, autotuning or initialization. %s", time.text,
+        whole.text, percent.text, crops ? "The window begins after them." : "Other findings exclude this time.");
+    bool has_operators = false;
+    for (row_t row = 0; row < hosts->n && !has_operators; row++)
+        has_operators = hosts->kind[row] == HOST_OPERATOR;
+    if (!has_operators)
+        append_finding_text(finding, " No CPU operators are recorded (activities=[ProfilerActivity.CUDA] only).");
+    claim_no_saving(finding);
+    finding->facts |= FACT_FIRST_CALLS;
+    set_finding_now(finding, "%s", percent.text);
+    add_finding_number(finding, "first_calls_us", (double)ticks / 1000);
+    return SUTRA_OK;
+}
 
 /* Crops a long gap near the start of the window in which the GPU runs work from before the trace. */
 static void crop_trace_edge(struct diagnosis *d) {
@@ -435,8 +568,8 @@ const struct finding_rule rule_unrecorded_graph = {
         },
 };
 
-/* Reports idle time that the host does not cause, and suppresses the rule about launches unless one unit of the host
- * has half of the host's time (rules_cpu.c). */
+/* Reports idle time that the host does not cause. It suppresses the rule about launches if the host causes less, unless
+ * one unit of the host has half of the host's time (rules_host.c). */
 static enum sutra_status check_device_side(struct diagnosis *d, struct sutra_error *error) {
     const struct overview *overview = d->overview;
     int64_t unrecorded;
@@ -455,6 +588,7 @@ static enum sutra_status check_device_side(struct diagnosis *d, struct sutra_err
     TRY(spans_of_kinds(overview, KIND(OVERVIEW_QUEUED) | KIND(OVERVIEW_NOT_STARTED), d->kept, &spans, error));
     double length = (double)overview_length(overview);
     int64_t host = overview->ticks[OVERVIEW_HOST] + overview->ticks[OVERVIEW_LAUNCH];
+    d->device_side = other;
     struct overview_finding *finding =
         add_finding(d, &rule_device_side, &spans,
                     "For %s of the window the next work is already launched, or the CPU waits for the GPU",
@@ -465,8 +599,7 @@ static enum sutra_status check_device_side(struct diagnosis *d, struct sutra_err
     } else {
         struct finding_where *where = &finding->where;
         TRY(find_host_places(d, KIND(OVERVIEW_HOST) | KIND(OVERVIEW_LAUNCH), NULL, where, error));
-        append_finding_text(finding, ": of this the CPU is not the cause; another %s is",
-                            finding_percent((double)host, length).text);
+        append_finding_text(finding, ". The CPU causes another %s", finding_percent((double)host, length).text);
         append_finding_text(finding, where->n_units ? " (%s)." : ".", where->units[0].name);
     }
     set_finding_now(finding, "%s", finding_percent((double)other, length).text);
@@ -496,6 +629,21 @@ const struct finding_rule rule_no_kernels = {
     .after = "must exceed 0",
     .remedies =
         {
+            {.situation = "cpu_model",
+             .needs = FACT_CPU_MODEL,
+             .lines = {{"If the model should run on a GPU, move the model and its inputs there, and record the "
+                        "activity of the device, too.",
+                        "torch.nn.Module.to", PROFILER_PAGE, 0}},
+             .metric = "",
+             .after = ""},
+            {.situation = "cpu_only",
+             .needs = FACT_HOST_ONLY,
+             .excludes = FACT_DEVICE_USED,
+             .lines = {{"If the model should run on a GPU, move the model and its inputs there, and record the "
+                        "activity of the device, too.",
+                        "torch.nn.Module.to", PROFILER_PAGE, 0}},
+             .metric = "",
+             .after = ""},
             {.situation = "host_only",
              .needs = FACT_HOST_ONLY,
              .lines = {{"Record the device too: add its activity, for example ProfilerActivity.CUDA, to the activities "
@@ -513,10 +661,12 @@ const struct finding_rule rule_no_kernels = {
 enum sutra_status apply_rules(struct diagnosis *d, struct sutra_error *error) {
     if (overview_busy(d->overview) == 0)
         return measure(d, error);
-    if (is_startup(d)) {
+    d->is_startup = is_startup(d);
+    if (d->is_startup) {
         TRY(measure(d, error));
         return report_startup(d, error);
     }
+    TRY(check_first_calls(d, error));
     crop_trace_edge(d);
     TRY(check_device_side(d, error));
     TRY(measure(d, error));
@@ -570,6 +720,15 @@ void sort_findings(struct overview_findings *findings, double busy_percent) {
             list[k] = list[k - 1];
             list[k - 1] = swapped;
         }
+    }
+
+    /* Of too many, one without a known cause gives way. */
+    for (unsigned i = 0; i < FINDINGS_MOST && findings->n > FINDINGS_MOST; i++) {
+        if (!list[i].rule->cause_is_unknown)
+            continue;
+        const struct overview_finding unknown = list[i];
+        memmove(&list[i], &list[i + 1], (FINDINGS_MOST - i) * sizeof *list);
+        list[FINDINGS_MOST] = unknown;
     }
     findings->n = MIN(findings->n, FINDINGS_MOST);
 }

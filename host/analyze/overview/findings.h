@@ -5,7 +5,7 @@
  *     overview --guards--> cropped or suppressed --rules in the order of FINDING_RULES--> findings --sort--> five
  *
  *     rule      its name, title, function, what a repair changes        struct finding_rule, next to the function:
- *     remedies  rows of situation, needed facts, lines to do            rules_cpu.c, rules_gpu.c,
+ *     remedies  rows of situation, needed facts, lines to do            rules_host.c, rules_cpu.c, rules_gpu.c,
  *     finding   intervals, saving, evidence, facts                      rules_communication.c; guards in findings.c
  *
  *     names of a trace --read_trace_facts()--> facts, a bit each --+
@@ -75,6 +75,11 @@ enum finding_fact {
 #define FACT_UNDELIVERED  ((uint64_t)1 << 36) /* launch calls, but no GPU activity */
 
 #define FACT_LONG_KERNELS ((uint64_t)1 << 37) /* the median kernel takes longer than two median launch calls */
+#define FACT_EQUAL_STEPS  ((uint64_t)1 << 38) /* the finding recurs at equal distances of steps */
+#define FACT_FRAMES       ((uint64_t)1 << 39) /* the trace records Python functions */
+#define FACT_FIRST_CALLS  ((uint64_t)1 << 40) /* first calls are most of a warm-up */
+#define FACT_CPU_MODEL    ((uint64_t)1 << 41) /* operators of CPU backends are most of the time */
+#define FACT_DEVICE_USED  ((uint64_t)1 << 42) /* a call or a tensor of a device, in a trace without GPU activity */
 
 /* ---- Remedies ---- */
 
@@ -136,6 +141,7 @@ struct finding_rule {
     unsigned position;                  /* among findings without a saving, which are last; ascending */
     double min_percent;                 /* of the saving of a finding that is shown; 0: MIN_SAVING */
     bool uses_launches;                 /* rests on the time from launches to activities */
+    bool cause_is_unknown;              /* lists places: its time remains unexplained, and it is repaired last */
     const struct finding_rule *part_of; /* in the time of this rule's finding, by definition */
 
     /* The saving, and the step without this time. */
@@ -166,6 +172,7 @@ struct finding_rule {
     RULE(unrecorded_graph)                                                                                             \
     RULE(device_side)                                                                                                  \
     RULE(data_loading)                                                                                                 \
+    RULE(host_stall)                                                                                                   \
     RULE(cpu_preprocessing)                                                                                            \
     RULE(host_bound)                                                                                                   \
     RULE(small_kernels_optimizer)                                                                                      \
@@ -175,13 +182,15 @@ struct finding_rule {
     RULE(copies)                                                                                                       \
     RULE(sync)                                                                                                         \
     RULE(allocation)                                                                                                   \
+    RULE(host_gaps)                                                                                                    \
     RULE(fp32)                                                                                                         \
     RULE(unfused_attention)                                                                                            \
     RULE(elementwise_fusion)                                                                                           \
     RULE(layout)                                                                                                       \
     RULE(ddp_buffers)                                                                                                  \
     RULE(gemm_bound)                                                                                                   \
-    RULE(trace_edge)
+    RULE(trace_edge)                                                                                                   \
+    RULE(eval_mode_missing)
 
 #define FINDING_RULE_DECLARED(x) extern const struct finding_rule rule_##x;
 FINDING_RULES(FINDING_RULE_DECLARED)
@@ -278,11 +287,11 @@ struct measures {
     int64_t blocking;          /* any thread is in a synchronizing call */
     int64_t loading;           /* any thread loads data */
     int64_t fp32_time;         /* durations of kernels in FP32 without tensor cores */
-    bool has_frames;
-    row_t *launched; /* rows of devices with a known call, by the start of the call */
+    row_t *launched;           /* rows of devices with a known call, by the start of the call */
     row_t n_launched;
     struct kind_clock idle;
     struct kind_clock exposed; /* exposed communication; if the rule exposed_comm fired */
+    int64_t off_core;          /* the thread with most launches is off its core (rules_host.c) */
 };
 
 struct diagnosis {
@@ -297,13 +306,15 @@ struct diagnosis {
     struct measures measures;
     uint64_t facts;                         /* of the trace */
     int64_t unexplained_sync;               /* ticks of synchronizing calls in which no recorded activity runs */
-    struct spans preprocessing;             /* host gaps that the rule cpu_preprocessing reports, */
-    struct spans host;                      /* and all other gaps of the host and of launches */
+    int64_t device_side;                    /* ticks of idle time that the host does not cause; 0: few */
+    struct spans host;                      /* gaps of the host and of launches that no earlier rule explains */
     struct spans straggler;                 /* exposed communication that waits for a straggler */
     bool host_suppressed;                   /* rules about the host are suppressed, */
     bool kernels_suppressed;                /* and rules about kernels */
     int64_t excluded;                       /* ticks of the start of the trace that are cropped, */
     const struct finding_rule *excluded_by; /* by this guard; NULL */
+    bool is_startup;                        /* all rules are suppressed */
+    struct spans first_calls;               /* idle time of the host before first calls, which belongs to no rule */
     struct overview_findings *findings;
 };
 
@@ -384,19 +395,26 @@ static inline double percent_of_window(const struct diagnosis *d, double ticks) 
 #define SLOW_LINK_PERCENT 10
 double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call);
 
+/* rules_gpu.c: the kernel name that computes longest; STRING_NONE: nothing computes. */
+uint32_t find_max_kernel(const struct diagnosis *d);
+
 /* The limit of ranges of evidence. */
 #define MAX_RANGE_NS 50000000
 
 /* where.c: the name of a unit: an autograd node without its prefix, Optimizer.step#SGD without the method. */
 void copy_unit_name(const struct diagnosis *d, uint32_t string, char name[FINDING_NAME]);
 
-/* where.c: the phases and units of the host's rows of some kinds, outside of `without`; fills finding->where. */
-enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, const struct spans *without,
+/* where.c: the phases and units of the host's rows of some kinds, within intervals (NULL: all); fills
+ * finding->where. */
+enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, const struct spans *within,
                                    struct finding_where *where, struct sutra_error *error);
 
 /* The same of GPU activities with `ticks` (by row of devices): their own names, or the operators that launched them. */
 enum sutra_status find_device_places(const struct diagnosis *d, const int64_t *ticks, bool by_kernel,
                                      struct finding_where *where, struct sutra_error *error);
+
+/* where.c: the innermost Python function of the user, not of a library, that encloses a row of hosts; STRING_NONE. */
+uint32_t user_frame_of(const struct diagnosis *d, row_t host);
 
 /* where.c: the name of the enclosing event with most time in rows of some kinds; STRING_NONE: no row has one. */
 enum sutra_status find_main_frame(const struct diagnosis *d, uint32_t kinds, uint32_t *name, int64_t *ticks,

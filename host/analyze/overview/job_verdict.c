@@ -178,6 +178,46 @@ static void join_straggler(struct joining *joining, const struct job_findings *f
     joining->is_late = true;
 }
 
+#define STALLED_RANKS_LISTED 8
+#define CORES_PERCENT        75 /* of the launching threads of a job are on a core: fewer are reported */
+
+/* Names the ranks of a job whose threads stall, and how many launching threads run at a time. */
+static void describe_stalled_ranks(const struct joining *joining) {
+    struct overview_findings *findings = joining->findings;
+    double cores = 0;
+    size_t n_stalled = 0, n = 0, n_listed = 0;
+    unsigned at = 0;
+    while (at < findings->n_all && findings->list[at].rule != &rule_host_stall)
+        at++;
+    if (at == findings->n_all || joining->n == 1)
+        return;
+    struct overview_finding *finding = &findings->list[at];
+    for (size_t i = 0; i < joining->n; i++) {
+        const struct rank_verdict *verdict = joining->ranks[i].verdict;
+        n += verdict->kind == SUTRA_VERDICT_STEPS;
+        cores += verdict->kind == SUTRA_VERDICT_STEPS ? 1 - verdict->off_core : 0;
+        n_stalled += finding_of_rule(verdict->findings, verdict->n_findings, &rule_host_stall) != NULL;
+    }
+    append_finding_text(finding, n_stalled == 1 ? " Rank" : " Ranks");
+    for (size_t i = 0; i < joining->n && n_listed < STALLED_RANKS_LISTED; i++) {
+        const struct rank_verdict *verdict = joining->ranks[i].verdict;
+        if (!finding_of_rule(verdict->findings, verdict->n_findings, &rule_host_stall))
+            continue;
+        n_listed++;
+        append_finding_text(finding, "%s%lld",
+                            n_listed == 1           ? " "
+                            : n_listed == n_stalled ? " and "
+                                                    : ", ",
+                            (long long)joining->ranks[i].rank);
+    }
+    if (n_listed < n_stalled)
+        append_finding_text(finding, " and %zu more", n_stalled - n_listed);
+    append_finding_text(finding, n_stalled == 1 ? " stalls." : " stall.");
+    if (cores * 100 <= (double)n * CORES_PERCENT)
+        append_finding_text(finding, " All launching threads together run as on about %.0f cores for %zu ranks.",
+                            fmax(cores, 1), n);
+}
+
 static uint32_t bits_of_shown(const struct joining *joining) {
     uint32_t bits = 0;
     for (unsigned i = 0; i < joining->findings->n; i++)
@@ -247,7 +287,7 @@ static void publish_remedies(struct arena *arena, const struct overview_finding 
     public->n_remedies = n;
     public->situation = text_of(remedy->situation, NULL);
     public->check_metric = text_of(remedy->metric, finding->rule->metric);
-    public->check_now = arena_format(arena, "%s", finding->now);
+    public->check_now = arena_format(arena, "%s", *public->check_metric ? finding->now : "");
     public->check_after = text_of(remedy->after, finding->rule->after);
 }
 
@@ -312,6 +352,10 @@ static void publish_finding(const struct joining *joining, const struct overview
 
 /* ---- Achievable steps ---- */
 
+static const struct overview_finding *shown_finding(const struct joining *joining, const struct finding_rule *rule) {
+    return finding_of_rule(joining->findings->list, joining->findings->n, rule);
+}
+
 static void publish_achievable(const struct joining *joining) {
     static const char *const bounds[] = {"none", "gpu", "communication", "host"};
     const struct overview_findings *findings = joining->findings;
@@ -320,11 +364,17 @@ static void publish_achievable(const struct joining *joining) {
     const struct finding_rule *rules[FINDINGS_MOST];
     uint32_t bits = 0;
     size_t n = 0;
-    for (unsigned i = 0; i < findings->n && list; i++) {
-        if (isnan(findings->list[i].saving_percent) || findings->list[i].rule == &rule_startup)
+    const struct finding_rule *order[FINDINGS_MOST];
+    unsigned n_order = 0;
+    for (int unknown = 0; unknown < 2; unknown++) /* those without a known cause last */
+        for (unsigned i = 0; i < findings->n; i++)
+            if (findings->list[i].rule->cause_is_unknown == unknown)
+                order[n_order++] = findings->list[i].rule;
+    for (unsigned i = 0; i < n_order && list; i++) {
+        if (isnan(shown_finding(joining, order[i])->saving_percent) || order[i] == &rule_startup)
             continue;
-        bits |= finding_rule_bit(findings->list[i].rule);
-        rules[n++] = findings->list[i].rule;
+        bits |= finding_rule_bit(order[i]);
+        rules[n++] = order[i];
         double longest = -1;
         enum achievable_bound longest_bound = BOUND_NONE;
         for (size_t r = 0; r < joining->n; r++) {
@@ -395,16 +445,30 @@ static void publish_suspects(const struct joining *joining, const struct rank_ve
     verdict->n_not_the_cause = n;
 }
 
+/* ---- Operators of a trace without GPU activity ---- */
+
+static void publish_cpu_operators(const struct joining *joining, const struct rank_verdict *of) {
+    struct sutra_verdict *verdict = &joining->job->verdict;
+    struct sutra_cpu_operator *list = arena_alloc(joining->arena, CPU_OPERATORS_MOST, sizeof *list);
+    for (unsigned i = 0; i < of->n_cpu_operators && list; i++) {
+        const struct cpu_operator *operator= & of->cpu_operators[i];
+        list[i] = (struct sutra_cpu_operator){.name = arena_format(joining->arena, "%s", operator->name),
+                                              .shapes = arena_format(joining->arena, "%s", operator->shapes),
+                                              .self_us = (double)operator->self / 1000,
+                                              .percent = operator->percent,
+                                              .n_calls = operator->n_calls,
+                                              .n_threads = operator->n_threads };
+    }
+    verdict->cpu_operators = list;
+    verdict->n_cpu_operators = list ? of->n_cpu_operators : 0;
+}
+
 /* ---- Why ---- */
 
 #define WHY_PERCENT        10 /* smaller parts are not named */
 #define WHY_PARTS          3
 #define PARTLY_PERCENT     25
 #define COMPUTE_BOUND_FROM 80
-
-static const struct overview_finding *shown_finding(const struct joining *joining, const struct finding_rule *rule) {
-    return finding_of_rule(joining->findings->list, joining->findings->n, rule);
-}
 
 /* What the GPU waits for in a part of the step. */
 static const char *wait_words(const struct joining *joining, int part) {
@@ -492,9 +556,15 @@ static const char *why_of_shares(const struct joining *joining, const struct job
         used[most] = true;
         named[n] = most;
     }
+    const struct overview_finding *startup = shown_finding(joining, &rule_startup);
+    if (startup && !rank->verdict->excluded)
+        return arena_format(joining->arena,
+                            "Warm-up in the profile: first calls (compilation, autotuning, initialization) take %s of "
+                            "the time. The GPU computes %s of it.",
+                            startup->now, range_text(joining, SUTRA_PART_COMPUTE).text);
     if (verdict->unexplained_percent >= PARTLY_PERCENT)
         append(text, "Only partly explained: ");
-    const char *the = *text ? "the" : "The";
+    const char *the = verdict->unexplained_percent >= PARTLY_PERCENT ? "the" : "The";
     if (n == 0 && verdict->shares[SUTRA_PART_COMPUTE] >= COMPUTE_BOUND_FROM)
         append(text, "Compute-bound: the GPU%s %s %s of the time.", several ? "s" : "",
                several ? "compute" : "computes", range_text(joining, SUTRA_PART_COMPUTE).text);
@@ -521,6 +591,8 @@ static const char *why_of_shares(const struct joining *joining, const struct job
     if (n > 0)
         append(text, "; %s %s of the time.", several ? "they compute" : "it computes",
                range_text(joining, SUTRA_PART_COMPUTE).text);
+    if (*rank->verdict->main_kernel)
+        append(text, " %s", rank->verdict->main_kernel);
     if (*rank->verdict->slow_step && !several)
         append(text, " %s", rank->verdict->slow_step);
     return arena_format(joining->arena, "%s", text);
@@ -537,6 +609,11 @@ static const char *why_of_guard(const struct joining *joining, const struct job_
             verdict->n_findings ? verdict->findings[0].now : "most");
     case SUTRA_VERDICT_NO_GPU_ACTIVITY:
         return arena_format(joining->arena, "Unknown: no GPU activity. %s.", verdict->no_activity);
+    case SUTRA_VERDICT_CPU_MODEL:
+        return arena_format(joining->arena,
+                            "The model runs on the CPU: %s of the time is in operators of CPU backends (%s), and the "
+                            "trace has no GPU call.",
+                            verdict->no_activity, verdict->cpu_operators[0].name);
     default:
         return arena_format(joining->arena, "The trace has no GPU activity: %s.",
                             *verdict->no_activity ? verdict->no_activity : "no activity has a duration");
@@ -578,7 +655,8 @@ static void publish_next(const struct joining *joining) {
     if (shown_finding(joining, &rule_gemm_bound))
         list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze kernels %s", trace),
                                                 "kernels with their rates", false};
-    if (verdict->kind == SUTRA_VERDICT_NO_GPU_ACTIVITY || verdict->kind == SUTRA_VERDICT_CPU_ONLY)
+    if (verdict->kind == SUTRA_VERDICT_NO_GPU_ACTIVITY || verdict->kind == SUTRA_VERDICT_CPU_ONLY ||
+        verdict->kind == SUTRA_VERDICT_CPU_MODEL)
         list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze operators %s", trace),
                                                 "the CPU side only", false};
     else if (folder && shown_finding(joining, &rule_exposed_comm))
@@ -638,7 +716,8 @@ static uint32_t publish_damage(const struct joining *joining, const struct trace
 /* A job is as its ranks with shares; else the first of these kinds that a rank has. */
 static enum sutra_verdict_kind kind_of_job(const struct joining *joining, size_t *rank) {
     static const enum sutra_verdict_kind kinds[] = {SUTRA_VERDICT_STEPS, SUTRA_VERDICT_STARTUP,
-                                                    SUTRA_VERDICT_NO_GPU_ACTIVITY, SUTRA_VERDICT_CPU_ONLY};
+                                                    SUTRA_VERDICT_NO_GPU_ACTIVITY, SUTRA_VERDICT_CPU_MODEL,
+                                                    SUTRA_VERDICT_CPU_ONLY};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (*rank = 0; *rank < joining->n; ++*rank)
             if (joining->ranks[*rank].verdict->kind == kinds[k])
@@ -660,7 +739,7 @@ static void publish_ranks(const struct joining *joining) {
 enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const struct trace_validity *validity,
                                    const struct job_findings *found, struct arena *arena, struct job_verdict *job,
                                    struct sutra_error *error) {
-    static const char *const kind_names[] = {"steps", "startup", "no_gpu_activity", "cpu_only"};
+    static const char *const kind_names[] = {"steps", "startup", "no_gpu_activity", "cpu_only", "cpu_model"};
     struct sutra_verdict *verdict = &job->verdict;
     struct joining joining = {.ranks = ranks, .n = n, .arena = arena, .job = job};
     double *values = arena_alloc(arena, n, sizeof *values), busy = 0;
@@ -683,6 +762,7 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
             join_rule(&joining, finding_rules[i], values);
     if (found->is_late && !validity_has_damaged_times(validity))
         join_straggler(&joining, found);
+    describe_stalled_ranks(&joining);
     sort_findings(joining.findings, busy / (double)n);
 
     const struct rank_verdict *of = ranks[rank].verdict;
@@ -699,6 +779,7 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
         publish_finding(&joining, &joining.findings->list[i], &job->findings[i]);
     job->n_findings = joining.findings->n;
     publish_ranks(&joining);
+    publish_cpu_operators(&joining, of);
     if (verdict->kind == SUTRA_VERDICT_STEPS) {
         find_shares(&joining, of, verdict->shares);
         publish_achievable(&joining);

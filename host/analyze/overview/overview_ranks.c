@@ -155,7 +155,7 @@ static void finding_codec(struct codec *codec, struct overview_finding *finding,
 }
 
 static void verdict_codec(struct codec *codec, struct rank_verdict *verdict, struct arena *arena) {
-    codec_limited(codec, &verdict->kind, SUTRA_VERDICT_CPU_ONLY);
+    codec_limited(codec, &verdict->kind, SUTRA_VERDICT_CPU_MODEL);
     codec_value(codec, &verdict->window);
     codec_value(codec, &verdict->n_steps);
     codec_bool(codec, &verdict->has_steps);
@@ -163,12 +163,24 @@ static void verdict_codec(struct codec *codec, struct rank_verdict *verdict, str
     codec_value(codec, &verdict->busy);
     codec_value(codec, &verdict->communication);
     codec_value(codec, &verdict->host_needed);
+    codec_value(codec, &verdict->off_core);
     codec_bool(codec, &verdict->device_side);
     codec_value(codec, &verdict->excluded);
     rule_codec(codec, &verdict->excluded_by);
     codec_chars(codec, verdict->no_activity, sizeof verdict->no_activity);
     codec_chars(codec, verdict->device, sizeof verdict->device);
     codec_chars(codec, verdict->slow_step, sizeof verdict->slow_step);
+    codec_chars(codec, verdict->main_kernel, sizeof verdict->main_kernel);
+    codec_limited(codec, &verdict->n_cpu_operators, CPU_OPERATORS_MOST);
+    for (unsigned i = 0; i < verdict->n_cpu_operators && !codec->failure; i++) {
+        struct cpu_operator *operator= & verdict->cpu_operators[i];
+        codec_chars(codec, operator->name, sizeof operator->name);
+        codec_chars(codec, operator->shapes, sizeof operator->shapes);
+        codec_value(codec, &operator->self);
+        codec_value(codec, &operator->percent);
+        codec_value(codec, &operator->n_calls);
+        codec_value(codec, &operator->n_threads);
+    }
     codec_array(codec, &verdict->atoms, &verdict->n_atoms, NULL);
     codec_limited(codec, &verdict->n_suspects, SUSPECTS_MOST);
     for (unsigned i = 0; i < verdict->n_suspects && !codec->failure; i++) {

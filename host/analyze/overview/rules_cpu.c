@@ -1,19 +1,17 @@
 /*
- * rules_cpu.c - findings about idle time that the host causes: data loading, CPU work, launches, synchronization.
+ * rules_cpu.c - findings about idle time that certain calls of the host cause: data loading, the optimizer, buffers of
+ * DistributedDataParallel, synchronization, memory allocation. Idle time of the host itself: rules_host.c.
  *
  * Each section is a rule: the condition under which it fires, and its saving.
  */
 #include "analyze/overview/findings.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "analyze/launches/arguments.h"
 #include "base/error.h"
 #include "base/shared.h"
-
-static void add_frames_note(const struct diagnosis *d, struct overview_finding *finding) {
-    if (d->measures.has_frames)
-        append_finding_text(finding, " (with_stack inflates CPU times.)");
-}
 
 /* ---- data_loading: idle in DataLoader ranges >= LOADING_PERCENT. Saving: this time. ---- */
 
@@ -99,295 +97,6 @@ const struct finding_rule rule_data_loading = {
                 .min_apparent = 5,
                 .measure = measure_loading,
                 .position = 0},
-};
-
-/* ---- cpu_preprocessing: few long gaps of the host >= PREPROCESSING_PERCENT. Saving: their sum. ---- */
-
-#define LONG_GAP_NS           5000000
-#define LONG_GAP_PERCENT      10
-#define LONG_GAP_HOST_PERCENT 80
-#define PREPROCESSING_PERCENT 10
-
-/* The host's time in a long gap that is mostly due to the host, and its longest row; 0: it is no such gap. */
-static int64_t long_gap_ticks(const struct diagnosis *d, const struct overview_gap *gap, row_t *longest) {
-    const struct overview_row *rows = d->overview->rows;
-    const struct measures *measures = &d->measures;
-    const struct launch_model *model = d->model;
-    int64_t host = 0, launch = gap->begin, length = gap->end - gap->begin;
-    if (length < LONG_GAP_NS || percent_of_window(d, (double)length) < LONG_GAP_PERCENT || gap->device == ROW_NONE)
-        return 0;
-    *longest = ROW_NONE;
-    for (row_t i = gap->first; i < gap->last; i++) {
-        if (rows[i].kind != OVERVIEW_HOST)
-            continue;
-        host += rows[i].end - rows[i].begin;
-        launch = rows[i].end;
-        if (*longest == ROW_NONE || rows[i].end - rows[i].begin > rows[*longest].end - rows[*longest].begin)
-            *longest = i;
-    }
-    if ((double)host * 100 < (double)length * LONG_GAP_HOST_PERCENT)
-        return 0;
-
-    /* No activity was launched meanwhile. */
-    row_t next = 0;
-    BISECT(next, measures->n_launched, model->hosts.start[model->devices.call[measures->launched[next]]] < gap->begin);
-    bool is_unknown =
-        d->overview->window.n_steps == 0 && gap->begin == d->overview->window.from &&
-        rows[*longest].frame == ROW_NONE; /* the time before the first activity of a trace without steps */
-    bool has_launch =
-        next < measures->n_launched && model->hosts.start[model->devices.call[measures->launched[next]]] < launch;
-    return has_launch || is_unknown ? 0 : host;
-}
-
-/* "59.3 ms of each 175 ms step"; of all steps if some steps have no such gap. */
-static struct figure time_of_gaps(const struct diagnosis *d, double ticks, row_t n_gaps) {
-    double n_steps = d->measures.n_steps;
-    struct figure figure;
-    if (n_gaps >= n_steps)
-        return finding_per_step(d, ticks);
-    snprintf(figure.text, sizeof figure.text, "%.40s of the %.40s of %.0f steps", brief_time_text(ticks).text,
-             brief_time_text(d->measures.window).text, n_steps);
-    return figure;
-}
-
-static enum sutra_status find_cpu_preprocessing(struct diagnosis *d, struct sutra_error *error) {
-    const struct overview *overview = d->overview;
-    const struct measures *measures = &d->measures;
-    int64_t max_ticks = 0;
-    bool before_first = false;
-    row_t n = 0, frame = ROW_NONE;
-    struct spans spans;
-    TRY(spans_reserve(overview->n_rows, d->kept, &spans, error));
-    for (row_t i = 0; i < overview->n_gaps; i++) {
-        const struct overview_gap *gap = &overview->gaps[i];
-        row_t longest;
-        int64_t host = long_gap_ticks(d, gap, &longest);
-        if (host == 0)
-            continue;
-        for (row_t k = gap->first; k < gap->last; k++)
-            if (overview->rows[k].kind == OVERVIEW_HOST)
-                spans_append(&spans, overview->rows[k].begin, overview->rows[k].end);
-        before_first |= overview->window.n_steps == 0 && gap->begin == overview->window.from;
-        n++;
-        if (host > max_ticks) {
-            max_ticks = host;
-            frame = overview->rows[longest].frame;
-        }
-    }
-    double sum = (double)spans_length(&spans);
-    if (percent_of_window(d, sum) < PREPROCESSING_PERCENT)
-        return SUTRA_OK;
-    d->preprocessing = spans;
-    struct overview_finding *finding =
-        add_finding(d, &rule_cpu_preprocessing, &spans, "The CPU launches nothing for %s, in %s",
-                    time_of_gaps(d, sum, n).text, counted_text(n, "gap", "gaps").text);
-    if (n > 1)
-        append_finding_text(finding, ", longest %s", brief_time_text((double)max_ticks).text);
-    if (before_first)
-        append_finding_text(finding, ", before the first GPU activity: ignore if it happens once");
-    append_finding_text(finding, ".");
-    add_frames_note(d, finding);
-    finding->facts |= frame == ROW_NONE ? FACT_UNNAMED : FACT_NAMED;
-    if (frame != ROW_NONE) {
-        copy_finding_name(d, host_name(d->model, frame), finding->where.frame, sizeof finding->where.frame);
-        memcpy(finding->subject, finding->where.frame, sizeof finding->subject);
-    }
-    set_finding_now(finding, "%s", brief_time_text(sum / measures->n_steps).text);
-    add_finding_number(finding, "gaps", n);
-    add_finding_number(finding, "idle_us", sum / 1000 / measures->n_steps);
-    add_finding_number(finding, "longest_us", (double)max_ticks / 1000);
-    return SUTRA_OK;
-}
-
-const struct finding_rule rule_cpu_preprocessing = {
-    .name = "cpu_preprocessing",
-    .title = "CPU work without launches",
-    .find = find_cpu_preprocessing,
-    .scope = SCOPE_IDLE,
-    .uses_launches = true,
-    .cpu = CPU_IS_RELIEVED,
-    .fix = "the CPU prepared its work in parallel",
-    .metric = "of idle time in it per step",
-    .after = "must go to 0",
-    .remedies =
-        {
-            {.situation = "named",
-             .needs = FACT_NAMED,
-             .lines = {{"Move %s to worker processes or to the GPU, or do it once.", NULL, TUNING_PAGE, 0}}},
-            {.situation = "unnamed",
-             .lines = {{"The trace does not record the code: profile with with_stack=True.", "torch.profiler.profile",
-                        PROFILER_PAGE, 0},
-                       {"Then move this work to worker processes or to the GPU, or do it once.", NULL, TUNING_PAGE,
-                        0}}},
-        },
-};
-
-/* ---- host_bound: gaps of the host and of launches >= HOST_PERCENT, the queue runs empty or the host is always active,
- * and graphs launch less than half of the kernels. Saving: the gaps. ---- */
-
-#define HOST_PERCENT        10
-#define EMPTY_PERCENT       30
-#define HOST_ACTIVE_PERCENT 95
-#define MIN_LAUNCHES        10 /* fewer are no training */
-
-/* The median duration of kernels that start in the window. */
-static enum sutra_status median_kernel(const struct diagnosis *d, int64_t *median, struct sutra_error *error) {
-    const struct device_rows *devices = &d->model->devices;
-    const struct overview_window *window = &d->overview->window;
-    struct arena_mark mark = arena_mark(d->arena);
-    uint64_t *keys = arena_alloc(d->arena, devices->n, sizeof *keys);
-    row_t *rows = arena_alloc(d->arena, devices->n, sizeof *rows), n = 0;
-    TRY(arena_status(d->arena, error));
-    for (row_t i = 0; i < devices->n; i++)
-        if (d->overview->classes[i] == OVERVIEW_COMPUTE && devices->start[i] >= window->from &&
-            devices->start[i] < window->to)
-            keys[n++] = (uint64_t)(devices->stop[i] - devices->start[i]);
-    TRY(median_of_keys(keys, rows, n, median, error));
-    arena_release(d->arena, mark);
-    return SUTRA_OK;
-}
-
-#define UNIT_OF_HALF_PERCENT 50   /* the host is a cause next to the device if a unit has this share of its time */
-#define ONE_SHOT_LAUNCHES    1000 /* fewer launches are one pass of inference */
-
-static enum sutra_status find_host_bound(struct diagnosis *d, struct sutra_error *error) {
-    const uint32_t kinds = KIND(OVERVIEW_HOST) | KIND(OVERVIEW_LAUNCH);
-    const struct measures *measures = &d->measures;
-    struct spans gaps;
-    struct finding_where where = {.n_units = 0};
-    int64_t median;
-    TRY(spans_of_kinds(d->overview, kinds, d->kept, &gaps, error));
-    TRY(spans_without(&gaps, &d->preprocessing, d->kept, &d->host, error));
-    double ticks = (double)spans_length(&d->host);
-    bool runs_empty = (double)measures->n_empty * 100 >= (double)measures->n_launches * EMPTY_PERCENT;
-    bool always_active = percent_of_window(d, (double)measures->host_active) >= HOST_ACTIVE_PERCENT;
-    if (d->host_suppressed || measures->n_launches < MIN_LAUNCHES || percent_of_window(d, ticks) < HOST_PERCENT ||
-        !(runs_empty || always_active) || 2 * (uint64_t)measures->n_graph >= measures->n_kernels)
-        return SUTRA_OK;
-    TRY(find_host_places(d, kinds, &d->preprocessing, &where, error));
-    TRY(median_kernel(d, &median, error));
-    if (has_fired(d, &rule_device_side) && (where.n_units == 0 || where.units[0].percent < UNIT_OF_HALF_PERCENT))
-        return SUTRA_OK;
-    double busy = (double)overview_busy(d->overview), launches = measures->n_launches / measures->n_steps;
-    struct overview_finding *finding = add_finding(
-        d, &rule_host_bound, &d->host,
-        "%s of %s%s find the queue empty. One launch comes every %s; the median kernel takes %s.",
-        finding_percent(measures->n_empty, measures->n_launches).text,
-        counted_text((uint64_t)llrint(launches), "launch", "launches").text,
-        d->overview->window.n_steps ? " per step" : "", brief_time_text(measures->window / measures->n_launches).text,
-        brief_time_text((double)median).text);
-    add_frames_note(d, finding);
-    finding->where = where;
-    finding->facts |= (median > 2 * measures->median_call ? FACT_LONG_KERNELS : 0) |
-                      (measures->n_graph_launches ? FACT_GRAPHS : 0) |
-                      (measures->n_launches < ONE_SHOT_LAUNCHES ? FACT_FEW_LAUNCHES : 0);
-    const bool is_engine = d->facts & FACT_ENGINE && !(d->facts & FACT_BACKWARD); /* which launches graphs */
-    set_finding_now(finding, "%s",
-                    count_text(is_engine ? measures->n_graph_launches : (uint64_t)llrint(launches)).text);
-    add_finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
-    add_finding_number(finding, "busy_percent", busy / measures->window * 100);
-    add_finding_number(finding, "launches", launches);
-    add_finding_number(finding, "queue_empty_percent", (double)measures->n_empty / measures->n_launches * 100);
-    add_finding_number(finding, "launch_interval_us", measures->window / measures->n_launches / 1000);
-    add_finding_number(finding, "median_kernel_us", (double)median / 1000);
-    return SUTRA_OK;
-}
-
-static struct suspect_percents measure_short_kernels(const struct diagnosis *d) {
-    const struct measures *measures = &d->measures;
-    const bool is_known = measures->n_launches >= MIN_LAUNCHES && measures->n_kernels;
-    return (struct suspect_percents){is_known ? (double)measures->n_short_kernels / measures->n_kernels * 100 : 0,
-                                     percent_of_window(d, (double)spans_length(&d->host))};
-}
-
-#define GRAPHED_PAGE TORCH_DOCS "generated/torch.cuda.make_graphed_callables.html"
-#define VLLM_PAGE    "docs.vllm.ai/en/latest/design/cuda_graphs/"
-#define SGLANG_PAGE  "docs.sglang.ai"
-
-const struct finding_rule rule_host_bound = {
-    .name = "host_bound",
-    .title = "Launch-bound",
-    .title_if = {FACT_LONG_KERNELS, "CPU-bound"},
-    .find = find_host_bound,
-    .scope = SCOPE_IDLE,
-    .uses_launches = true,
-    .fix = "the CPU kept up",
-    .metric = "launches per step",
-    .after = "must fall",
-    .remedies =
-        {
-            {.situation = "other_device",
-             .needs = FACT_OTHER_DEVICE,
-             .lines = {{"Launch fewer and larger kernels: torch.compile, or a larger batch.", "torch.compile",
-                        COMPILE_PAGE, 0}}},
-            {.situation = "engine",
-             .needs = FACT_ENGINE | FACT_SGLANG,
-             .excludes = FACT_BACKWARD,
-             .lines = {{"Let the engine capture CUDA graphs: start SGLang without --disable-cuda-graph.",
-                        "--disable-cuda-graph", SGLANG_PAGE, FACT_HIP},
-                       {"Let the engine capture HIP graphs: start SGLang without --disable-cuda-graph.",
-                        "--disable-cuda-graph", SGLANG_PAGE, FACT_CUDA},
-                       {"Larger batches also keep the GPU busy.", NULL, SGLANG_PAGE, 0}},
-             .metric = "graph launches",
-             .after = "must exceed 0"},
-            {.situation = "engine",
-             .needs = FACT_ENGINE | FACT_VLLM,
-             .excludes = FACT_BACKWARD,
-             .lines = {{"Let the engine capture CUDA graphs: enforce_eager=False, and "
-                        "cudagraph_mode=FULL_AND_PIECEWISE (vLLM 0.11 or later).",
-                        "cudagraph_mode", VLLM_PAGE, FACT_HIP},
-                       {"Let the engine capture HIP graphs: enforce_eager=False, and "
-                        "cudagraph_mode=FULL_AND_PIECEWISE (vLLM 0.11 or later).",
-                        "cudagraph_mode", VLLM_PAGE, FACT_CUDA},
-                       {"Larger batches also keep the GPU busy.", NULL, VLLM_PAGE, 0}},
-             .metric = "graph launches",
-             .after = "must exceed 0"},
-            {.situation = "engine",
-             .needs = FACT_ENGINE,
-             .excludes = FACT_BACKWARD,
-             .lines = {{"Let the engine compile the model and capture CUDA graphs: "
-                        "torch.compile(mode=\"reduce-overhead\").",
-                        "torch.compile", COMPILE_PAGE, FACT_HIP},
-                       {"Let the engine compile the model and capture HIP graphs: "
-                        "torch.compile(mode=\"reduce-overhead\").",
-                        "torch.compile", COMPILE_PAGE, FACT_CUDA},
-                       {"Larger batches also keep the GPU busy.", NULL, TUNING_PAGE, 0}}},
-            {.situation = "compiled",
-             .needs = FACT_COMPILED,
-             .excludes = FACT_GRAPHS,
-             .lines = {{"The compiled graph runs kernel by kernel: use the Inductor backend, torch.compile(model).",
-                        "torch.compile", COMPILE_PAGE, 0},
-                       {"Then torch.compile(mode=\"reduce-overhead\"), which uses CUDA graphs (PyTorch 2.0 or later).",
-                        "torch.compile", COMPILE_PAGE, FACT_HIP},
-                       {"Then torch.compile(mode=\"reduce-overhead\"), which uses HIP graphs (PyTorch 2.0 or later).",
-                        "torch.compile", COMPILE_PAGE, FACT_CUDA}}},
-            {.situation = "graphs",
-             .needs = FACT_GRAPHS,
-             .lines = {{"Some kernels already run in graphs: capture the rest of the step, too.",
-                        "torch.cuda.make_graphed_callables", GRAPHED_PAGE, 0},
-                       {"Or use a larger batch.", NULL, TUNING_PAGE, 0}}},
-            {.situation = "one_shot",
-             .needs = FACT_FEW_LAUNCHES,
-             .excludes = FACT_BACKWARD | FACT_OPTIMIZER,
-             .lines = {{"One pass of inference: first use a larger batch, several items per pass.", NULL, TUNING_PAGE,
-                        0},
-                       {"Then torch.compile(mode=\"reduce-overhead\").", "torch.compile", COMPILE_PAGE, 0}},
-             .metric = "launches per item"},
-            {.situation = "eager",
-             .lines = {{"Launch less often: torch.compile(mode=\"reduce-overhead\") uses CUDA graphs; or a larger "
-                        "batch.",
-                        "torch.compile", COMPILE_PAGE, FACT_HIP},
-                       {"Launch less often: torch.compile(mode=\"reduce-overhead\") uses HIP graphs; or a larger "
-                        "batch.",
-                        "torch.compile", COMPILE_PAGE, FACT_CUDA},
-                       {"Else capture parts of the model with torch.cuda.make_graphed_callables.",
-                        "torch.cuda.make_graphed_callables", GRAPHED_PAGE, 0}}},
-        },
-    .suspect = {.name = "short_kernels",
-                .text = "short kernels (%.0f%% take < 10 us, but the GPU waits for launches only %.1f%%)",
-                .min_apparent = 40,
-                .measure = measure_short_kernels,
-                .position = 4},
 };
 
 /* ---- small_kernels_optimizer: its host time >= OPTIMIZER_HOST_PERCENT; and >= OPTIMIZER_KERNELS per step with idle
@@ -645,10 +354,18 @@ static uint32_t sync_facts(const struct diagnosis *d, uint32_t op) {
     return 0;
 }
 
-/* Idle time in and after synchronizing calls, without calls in which no recorded activity runs. */
+#define KINDS_SYNC (KIND(OVERVIEW_SYNC) | KIND(OVERVIEW_AFTER_SYNC))
+
+/* Idle time in and after synchronizing calls, without first calls and calls in which no recorded activity runs. */
 static double sync_ticks(const struct diagnosis *d) {
-    const int64_t *ticks = d->overview->ticks;
-    return (double)(ticks[OVERVIEW_SYNC] + ticks[OVERVIEW_AFTER_SYNC] - d->unexplained_sync);
+    const struct overview *overview = d->overview;
+    int64_t sum = 0;
+    for (row_t i = 0; i < overview->n_rows; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        if (KINDS_SYNC >> row->kind & 1 && !spans_contain(&d->first_calls, row->begin))
+            sum += row->end - row->begin;
+    }
+    return (double)(sum - d->unexplained_sync);
 }
 
 static enum sutra_status find_sync(struct diagnosis *d, struct sutra_error *error) {
@@ -661,14 +378,14 @@ static enum sutra_status find_sync(struct diagnosis *d, struct sutra_error *erro
     if (percent_of_window(d, waits) < SYNC_PERCENT ||
         (has_fired(d, &rule_host_bound) && (double)spans_length(&d->host) >= 2 * waits))
         return SUTRA_OK;
-    const uint32_t kinds = KIND(OVERVIEW_SYNC) | KIND(OVERVIEW_AFTER_SYNC);
-    struct spans spans;
+    struct spans all, spans;
     struct finding_where where;
     TRY(find_main_sync_caller(d, &caller, &n, error));
     if (caller.op == STRING_NONE)
         return SUTRA_OK;
-    TRY(spans_of_kinds(overview, kinds, d->kept, &spans, error));
-    TRY(find_host_places(d, kinds, NULL, &where, error));
+    TRY(spans_of_kinds(overview, KINDS_SYNC, d->kept, &all, error));
+    TRY(spans_without(&all, &d->first_calls, d->kept, &spans, error));
+    TRY(find_host_places(d, KINDS_SYNC, &spans, &where, error));
     struct overview_finding *finding =
         add_finding(d, &rule_sync, &spans,
                     "The GPU idles %s because the CPU waits for it and launches new work only afterwards, mostly in %s",
@@ -784,4 +501,76 @@ const struct finding_rule rule_allocation = {
                        {"Against fragmentation set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
                         "PYTORCH_CUDA_ALLOC_CONF", MEMORY_PAGE, 0}}},
         },
+};
+
+/* ---- eval_mode_missing: inference with batch norm in training mode. In training mode a module adds 1 to the counter
+ * num_batches_tracked right before each aten::batch_norm. No saving. ---- */
+
+/* Counts the batch norms outside of operators, and lists the aten::add_ that directly precede one on its thread. */
+static void count_batch_norms(const struct diagnosis *d, row_t *n, row_t *counters, row_t *n_counters) {
+    const struct host_rows *hosts = &d->model->hosts;
+    const struct strings *strings = d->model->strings;
+    const uint32_t norm = strings_find(strings, "aten::batch_norm", strlen("aten::batch_norm")),
+                   add = strings_find(strings, "aten::add_", strlen("aten::add_"));
+    row_t last = ROW_NONE; /* the last operator outside of operators of this thread */
+    *n = *n_counters = 0;
+    if (norm == STRING_NONE)
+        return;
+    for (row_t row = 0; row < hosts->n; row++) {
+        if (hosts->kind[row] != HOST_OPERATOR || hosts->around[row] != ROW_NONE)
+            continue;
+        const uint32_t name = host_name(d->model, row);
+        if (name == norm) {
+            (*n)++;
+            if (add != STRING_NONE && last != ROW_NONE && host_name(d->model, last) == add &&
+                hosts->thread[last] == hosts->thread[row])
+                counters[(*n_counters)++] = last;
+        }
+        last = row;
+    }
+}
+
+static enum sutra_status find_eval_mode_missing(struct diagnosis *d, struct sutra_error *error) {
+    const struct host_rows *hosts = &d->model->hosts;
+    struct arena_mark mark = arena_mark(d->arena);
+    row_t *counters = arena_alloc(d->arena, hosts->n, sizeof *counters), n, n_counters;
+    struct op_arguments arguments = {0};
+    TRY_ALLOC(counters, error);
+    count_batch_norms(d, &n, counters, &n_counters);
+    if (d->facts & (FACT_BACKWARD | FACT_OPTIMIZER) || n == 0 || 2 * (uint64_t)n_counters <= n) {
+        arena_release(d->arena, mark);
+        return SUTRA_OK;
+    }
+
+    /* The counter is an integer, if types are recorded. */
+    enum sutra_status status =
+        op_arguments_read(d->context, d->model, counters, n_counters, d->arena, &arguments, error);
+    row_t n_integers = 0;
+    for (row_t i = 0; i < n_counters && !status; i++) {
+        const char *types = strings_text(&arguments.texts, op_argument_text(&arguments, ARGUMENT_TYPES, i));
+        n_integers += !*types || strstr(types, "long");
+    }
+    op_arguments_free(&arguments);
+    arena_release(d->arena, mark);
+    if (status || 2 * (uint64_t)n_integers <= n)
+        return status;
+    struct overview_finding *finding =
+        add_finding(d, &rule_eval_mode_missing, NULL,
+                    "%s of %s update num_batches_tracked, as in training, and the trace has no backward pass.",
+                    count_text(n_integers).text, counted_text(n, "batch norm", "batch norms").text);
+    set_finding_now(finding, "%s", count_text(n_integers).text);
+    add_finding_number(finding, "batch_norms", n);
+    add_finding_number(finding, "in_training_mode", n_integers);
+    return SUTRA_OK;
+}
+
+const struct finding_rule rule_eval_mode_missing = {
+    .name = "eval_mode_missing",
+    .title = "Inference in training mode",
+    .find = find_eval_mode_missing,
+    .position = 3,
+    .metric = "batch norms in training mode",
+    .after = "must go to 0",
+    .remedies = {{.lines = {{"Call model.eval() before inference, and use torch.inference_mode().",
+                             "torch.nn.Module.eval", TORCH_DOCS "generated/torch.nn.Module.html", 0}}}},
 };

@@ -598,8 +598,7 @@ static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_find
     return status;
 }
 
-/* The kernel that computes longest. */
-static uint32_t find_max_kernel(const struct diagnosis *d) {
+uint32_t find_max_kernel(const struct diagnosis *d) {
     const struct device_rows *devices = &d->model->devices;
     const int64_t *of_kernel = d->measures.of_kernel;
     uint32_t found = STRING_NONE;
@@ -615,12 +614,12 @@ static uint32_t find_max_kernel(const struct diagnosis *d) {
     return found;
 }
 
-/* Whether another finding explains more than the kernels that compute. */
+/* Whether another finding with a known cause explains more than the kernels that compute. */
 static bool has_other_cause(const struct diagnosis *d) {
     for (unsigned i = 0; i < d->findings->n_all; i++) {
         const struct overview_finding *finding = &d->findings->list[i];
         const double minimum = finding->rule->scope == SCOPE_COMPUTE ? KERNEL_RULE_PERCENT : OTHER_PERCENT;
-        if (finding->saving_percent >= minimum && finding->rule != &rule_layout)
+        if (finding->saving_percent >= minimum && finding->rule != &rule_layout && !finding->rule->cause_is_unknown)
             return true;
     }
     return false;

@@ -117,6 +117,18 @@ enum sutra_status spans_without(const struct spans *a, const struct spans *b, st
     return status;
 }
 
+enum sutra_status spans_union(const struct spans *a, const struct spans *b, struct arena *arena, struct spans *spans,
+                              struct sutra_error *error) {
+    enum sutra_status status = spans_reserve(a->n + b->n, arena, spans, error);
+    for (row_t i = 0, k = 0; (i < a->n || k < b->n) && !status;) {
+        const bool is_first = k == b->n || (i < a->n && a->begin[i] <= b->begin[k]);
+        const struct spans *next = is_first ? a : b;
+        const row_t at = is_first ? i++ : k++;
+        spans_append(spans, next->begin[at], next->end[at]);
+    }
+    return status;
+}
+
 int64_t spans_length(const struct spans *spans) {
     int64_t sum = 0;
     for (row_t i = 0; i < spans->n; i++)

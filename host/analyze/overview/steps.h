@@ -38,11 +38,14 @@ enum sutra_status spans_of_kinds(const struct overview *overview, uint32_t kinds
 enum sutra_status spans_of_devices(const struct overview *overview, const uint8_t *marked, struct arena *arena,
                                    struct spans *spans, struct sutra_error *error);
 
-/* The time in `a` that is also in `b`, or that is not. In the arena; O(n). */
+/* The time in `a` that is also in `b`, or that is not; or the time in either. In the arena; O(n). */
 enum sutra_status spans_common(const struct spans *a, const struct spans *b, struct arena *arena, struct spans *spans,
                                struct sutra_error *error);
 enum sutra_status spans_without(const struct spans *a, const struct spans *b, struct arena *arena, struct spans *spans,
                                 struct sutra_error *error);
+
+enum sutra_status spans_union(const struct spans *a, const struct spans *b, struct arena *arena, struct spans *spans,
+                              struct sutra_error *error);
 
 int64_t spans_length(const struct spans *spans);
 

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/launches/arguments.h"
+#include "analyze/launches/graphs.h"
 #include "analyze/overview/verdict.h"
 #include "base/error.h"
 #include "base/shared.h"
@@ -173,6 +175,37 @@ static enum sutra_status describe_slow_step(const struct diagnosis *d, struct ra
     return SUTRA_OK;
 }
 
+/* A kernel is named if it takes this share of the window. */
+#define MAIN_KERNEL_PERCENT 40
+
+/* Names a kernel that takes much of the window, and the operator that launches it. */
+static void describe_main_kernel(const struct diagnosis *d, struct rank_verdict *verdict) {
+    const struct device_rows *devices = &d->model->devices;
+    const uint32_t kernel = find_max_kernel(d);
+    if (kernel == STRING_NONE)
+        return;
+    const double ticks = (double)d->measures.of_kernel[kernel];
+    row_t device = 0;
+    if (percent_of_window(d, ticks) <= MAIN_KERNEL_PERCENT)
+        return;
+    while (d->model->events->name[devices->event[device]] != kernel)
+        device++;
+    const row_t launcher = devices->launcher[device];
+    const uint32_t op = activity_operator(d->model, device);
+    char by[160] = "";
+    const uint32_t frame = launcher == ROW_NONE ? STRING_NONE : user_frame_of(d, launcher);
+    const bool is_call = launcher != ROW_NONE && d->model->hosts.kind[launcher] == HOST_CALL;
+    if (is_call && overview_name(d->overview, launcher) & NAME_LAUNCH_GRAPH)
+        snprintf(by, sizeof by, ", launched by a graph");
+    else if (is_call)
+        snprintf(by, sizeof by, ", launched outside of operators%s%.60s", frame == STRING_NONE ? "" : " in ",
+                 frame == STRING_NONE ? "" : finding_name(d, frame).text);
+    else if (op != STRING_NONE)
+        snprintf(by, sizeof by, ", launched by %.60s", finding_name(d, op).text);
+    snprintf(verdict->main_kernel, sizeof verdict->main_kernel, "Kernel %.60s takes %s of the time%s.",
+             finding_name(d, kernel).text, finding_percent(ticks, d->measures.window).text, by);
+}
+
 /* ---- Suspects ---- */
 
 #define SUSPECT_COST_PERCENT 5
@@ -251,27 +284,158 @@ static enum sutra_status find_parts(struct diagnosis *d, struct sutra_error *err
     return SUTRA_OK;
 }
 
+/* ---- Traces without GPU activity ---- */
+
+#define CPU_MODEL_PERCENT 50
+
+/* Whether an operator is of a CPU backend. */
+static bool is_of_cpu_backend(const struct strings *strings, uint32_t name) {
+    static const char *const words[] = {"mkldnn_", "slow_conv", "mkl_", "aten::_native_"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (text_compare(strings, name, TEXT_HAS, words[i]))
+            return true;
+    return false;
+}
+
+/* The self times of operators, by name. */
+struct operator_time {
+    int64_t self;
+    uint32_t n_calls, n_threads, last_thread; /* the thread of the last call */
+};
+
+/* Fills the self time of each row, and the sums by name; returns the share of CPU backends in percent. */
+static double sum_operator_times(const struct diagnosis *d, int64_t *self, struct operator_time *of_name,
+                                 int64_t *all) {
+    const struct host_rows *hosts = &d->model->hosts;
+    int64_t backends = 0;
+    *all = 0;
+    for (row_t row = 0; row < hosts->n; row++) {
+        const row_t around = hosts->around[row];
+        if (hosts->kind[row] != HOST_OPERATOR)
+            continue;
+        self[row] += hosts->stop[row] - hosts->start[row];
+        if (around != ROW_NONE)
+            self[around] -=
+                ticks_within(hosts->start[row], hosts->stop[row], hosts->start[around], hosts->stop[around]);
+    }
+    for (row_t row = 0; row < hosts->n; row++) {
+        const uint32_t name = host_name(d->model, row);
+        struct operator_time *time = &of_name[name];
+        if (hosts->kind[row] != HOST_OPERATOR)
+            continue;
+        self[row] = MAX(self[row], 0);
+        ticks_add(&time->self, self[row]);
+        ticks_add(all, self[row]);
+        ticks_add(&backends, is_of_cpu_backend(d->model->strings, name) ? self[row] : 0);
+        time->n_threads += time->n_calls++ == 0 || time->last_thread != hosts->thread[row];
+        time->last_thread = hosts->thread[row];
+    }
+    return *all ? (double)backends / (double)*all * 100 : 0;
+}
+
+/* Names the input shapes with most self time of an operator, and finds out whether a tensor is on a device. */
+static enum sutra_status read_shapes(struct diagnosis *d, uint32_t name, const int64_t *self,
+                                     struct cpu_operator *operator, struct sutra_error * error) {
+    const struct host_rows *hosts = &d->model->hosts;
+    struct arena_mark mark = arena_mark(d->arena);
+    row_t *rows = arena_alloc(d->arena, hosts->n, sizeof *rows), n = 0;
+    struct op_arguments arguments = {0};
+    TRY_ALLOC(rows, error);
+    for (row_t row = 0; row < hosts->n; row++)
+        if (hosts->kind[row] == HOST_OPERATOR && host_name(d->model, row) == name)
+            rows[n++] = row;
+    enum sutra_status status = op_arguments_read(d->context, d->model, rows, n, d->arena, &arguments, error);
+    int64_t *of_shape = status ? NULL : arena_zeros(d->arena, arguments.texts.n, sizeof *of_shape), most = 0;
+    uint32_t shape = 0;
+    if (!status && !of_shape)
+        status = error_memory(error);
+    for (row_t i = 0; i < n && !status; i++) {
+        const uint32_t dims = op_argument_text(&arguments, ARGUMENT_DIMS, i);
+        const char *values = strings_text(&arguments.texts, op_argument_text(&arguments, ARGUMENT_VALUES, i));
+        ticks_add(&of_shape[dims], self[rows[i]]);
+        if (of_shape[dims] > most) {
+            most = of_shape[dims];
+            shape = dims;
+        }
+        d->facts |= strstr(values, "cuda") || strstr(values, "xpu") ? FACT_DEVICE_USED : 0;
+    }
+    if (!status && operator)
+        snprintf(operator->shapes, sizeof operator->shapes, "%.*s", (int)sizeof operator->shapes - 1,
+                 short_text(strings_text(&arguments.texts, shape), 60).text);
+    op_arguments_free(&arguments);
+    arena_release(d->arena, mark);
+    return status;
+}
+
+/* Lists the operators with most self time; *backends is the share of CPU backends in percent. */
+static enum sutra_status find_cpu_operators(struct diagnosis *d, struct rank_verdict *verdict, double *backends,
+                                            struct sutra_error *error) {
+    const struct host_rows *hosts = &d->model->hosts;
+    const struct strings *strings = d->model->strings;
+    static const char *const movers[] = {"aten::to", "aten::_to_copy"};
+    int64_t *self = arena_zeros(d->arena, hosts->n, sizeof *self), all;
+    struct operator_time *of_name = arena_zeros(d->arena, strings->n, sizeof *of_name);
+    TRY(arena_status(d->arena, error));
+    *backends = sum_operator_times(d, self, of_name, &all);
+    while (verdict->n_cpu_operators < CPU_OPERATORS_MOST) {
+        uint32_t most = STRING_NONE;
+        for (uint32_t name = 0; name < strings->n; name++)
+            if (of_name[name].self > (most == STRING_NONE ? 0 : of_name[most].self))
+                most = name;
+        if (most == STRING_NONE)
+            break;
+        struct cpu_operator *operator= & verdict->cpu_operators[verdict->n_cpu_operators++];
+        *operator=(struct cpu_operator){.self = of_name[most].self,
+                                        .percent = (double)of_name[most].self / (double)all * 100,
+                                        .n_calls = of_name[most].n_calls,
+                                        .n_threads = of_name[most].n_threads};
+        copy_finding_name(d, most, operator->name, sizeof operator->name);
+        TRY(read_shapes(d, most, self, operator, error));
+        of_name[most].self = 0;
+    }
+    for (size_t i = 0; i < sizeof movers / sizeof *movers; i++) {
+        const uint32_t name = strings_find(strings, movers[i], strlen(movers[i]));
+        if (name != STRING_NONE)
+            TRY(read_shapes(d, name, self, NULL, error));
+    }
+    for (row_t row = 0; row < hosts->n; row++)
+        d->facts |= hosts->kind[row] == HOST_CALL ? FACT_DEVICE_USED : 0;
+    return SUTRA_OK;
+}
+
 /* The verdict on a trace without GPU activity, and the cause as the only finding: without a statement on the GPU. */
 #define MIN_LAUNCH_CALLS 10
-static void make_verdict_without_activity(struct diagnosis *d, struct rank_verdict *verdict) {
+static enum sutra_status make_verdict_without_activity(struct diagnosis *d, struct rank_verdict *verdict,
+                                                       struct sutra_error *error) {
     const struct device_summary *device = &d->overview->device;
     const struct no_activity_text cause = no_activity_message(device);
-    bool was_used = device->n_launches >= MIN_LAUNCH_CALLS && device->cause != HOST_ONLY;
+    const bool was_used = device->n_launches >= MIN_LAUNCH_CALLS && device->cause != HOST_ONLY;
+    double backends = 0;
+    if (device->cause == HOST_ONLY)
+        TRY(find_cpu_operators(d, verdict, &backends, error));
+    const bool is_cpu_model = backends > CPU_MODEL_PERCENT && !(d->facts & FACT_DEVICE_USED);
     if (device->cause != HAS_ACTIVITY && device->cause != FILE_TRUNCATED) {
         d->measures.window = 1;
         struct overview_finding *finding = add_finding(d, &rule_no_kernels, NULL, "%s.", cause.text);
         add_finding_number(finding, "launches", device->n_launches);
         set_finding_now(finding, "0");
-        finding->facts = device->cause == HOST_ONLY               ? FACT_HOST_ONLY
-                         : device->cause == KERNELS_NOT_DELIVERED ? FACT_UNDELIVERED
-                                                                  : 0;
+        finding->facts = d->facts | (device->cause == HOST_ONLY               ? FACT_HOST_ONLY
+                                     : device->cause == KERNELS_NOT_DELIVERED ? FACT_UNDELIVERED
+                                                                              : 0);
+        finding->facts |= is_cpu_model ? FACT_CPU_MODEL : 0;
         verdict->findings[verdict->n_findings++] = *finding;
     }
-    memcpy(verdict->no_activity, cause.text, sizeof cause.text);
-    verdict->kind = was_used ? SUTRA_VERDICT_NO_GPU_ACTIVITY : SUTRA_VERDICT_CPU_ONLY;
+    if (is_cpu_model)
+        snprintf(verdict->no_activity, sizeof verdict->no_activity, "%s", finding_percent(backends, 100).text);
+    else
+        memcpy(verdict->no_activity, cause.text, sizeof cause.text);
+    verdict->kind = is_cpu_model ? SUTRA_VERDICT_CPU_MODEL
+                    : was_used   ? SUTRA_VERDICT_NO_GPU_ACTIVITY
+                                 : SUTRA_VERDICT_CPU_ONLY;
     verdict->window = overview_length(d->overview);
     verdict->has_steps = d->overview->window.n_steps > 0;
     verdict->n_steps = verdict->has_steps ? d->overview->window.n_steps : 1;
+    return SUTRA_OK;
 }
 
 /* Warns about launches without an activity, and crops the window to the first launch that has one. */
@@ -306,7 +470,7 @@ enum sutra_status find_findings(struct sutra_context *context, const struct laun
     *verdict = (struct rank_verdict){.kind = SUTRA_VERDICT_STEPS};
     TRY_ALLOC(findings, error);
     if (model->devices.n == 0) {
-        make_verdict_without_activity(&d, verdict);
+        TRY(make_verdict_without_activity(&d, verdict, error));
         arena_release(scratch, mark);
         return SUTRA_OK;
     }
@@ -341,15 +505,18 @@ enum sutra_status find_findings(struct sutra_context *context, const struct laun
     verdict->busy = overview_busy(overview);
     verdict->communication = overview->communication;
     verdict->host_needed = d.measures.host_needed;
+    verdict->off_core = (double)d.measures.off_core / d.measures.window;
     verdict->excluded = d.excluded;
     verdict->excluded_by = d.excluded_by;
-    verdict->kind = has_fired(&d, &rule_startup) ? SUTRA_VERDICT_STARTUP : SUTRA_VERDICT_STEPS;
+    verdict->kind = d.is_startup ? SUTRA_VERDICT_STARTUP : SUTRA_VERDICT_STEPS;
     read_device_name(&d, verdict);
     if (verdict->kind == SUTRA_VERDICT_STEPS)
         find_suspects(&d, verdict);
     verdict->n_findings = findings->n;
     memcpy(verdict->findings, findings->list, findings->n * sizeof *verdict->findings);
     TRY(describe_slow_step(&d, verdict, error));
+    if (verdict->kind == SUTRA_VERDICT_STEPS)
+        describe_main_kernel(&d, verdict);
     TRY(sum_atoms(&d, verdict, error));
     arena_release(scratch, mark);
     return SUTRA_OK;
@@ -392,7 +559,7 @@ double achievable_window(const struct rank_verdict *verdict, uint32_t rules, dou
         !no_straggler)
         communication = (double)verdict->communication;
     if (rules & rules_with_cpu(CPU_STAYS_BUSY) && !(rules & finding_rule_bit(&rule_host_bound)) &&
-        !verdict->device_side)
+        !(rules & finding_rule_bit(&rule_host_gaps)) && !verdict->device_side)
         host = (double)verdict->host_needed - relieved;
     double left = window - saved, best = fmax(fmax(left, gpu), fmax(communication, host));
     *bound = best == left            ? BOUND_NONE
@@ -410,6 +577,8 @@ void verdict_parts(const struct rank_verdict *verdict, int64_t ticks[SUTRA_N_PAR
 
 void verdict_unexplained(const struct rank_verdict *verdict, uint32_t rules, int64_t ticks[SUTRA_N_PARTS]) {
     memset(ticks, 0, SUTRA_N_PARTS * sizeof *ticks);
+    for (uint32_t i = 0; i < n_finding_rules; i++)
+        rules &= finding_rules[i]->cause_is_unknown ? ~(1U << i) : UINT32_MAX;
     for (uint64_t i = 0; i < verdict->n_atoms; i++)
         if (verdict->atoms[i].part != SUTRA_PART_COMPUTE && !(verdict->atoms[i].rules & rules))
             ticks[verdict->atoms[i].part] += verdict->atoms[i].ticks;

@@ -26,7 +26,8 @@ struct verdict_atom {
     int64_t ticks;
 };
 
-#define SUSPECTS_MOST 3
+#define SUSPECTS_MOST      3
+#define CPU_OPERATORS_MOST 5
 
 /* What is kept of a rank. Times are ticks, nanoseconds. */
 struct rank_verdict {
@@ -35,13 +36,22 @@ struct rank_verdict {
     double n_steps; /* at least 1 */
     bool has_steps, by_annotation;
     int64_t busy, communication, host_needed;
+    double off_core; /* part of the window in which the thread with most launches is off its core, 0 .. 1 */
     bool device_side;
     int64_t excluded;
     const struct finding_rule *excluded_by; /* if `excluded`: the guard */
     char no_activity[NO_ACTIVITY_TEXT];     /* why there is no GPU activity; "" */
     char device[64];
     char slow_step[FINDING_NAME]; /* a sentence about the slowest step; "" */
-    struct verdict_atom *atoms;   /* owned */
+    char main_kernel[240];        /* a sentence about a kernel that takes much of the window; "" */
+    struct cpu_operator {         /* without GPU activity: descending by self time */
+        char name[FINDING_NAME], shapes[FINDING_NAME];
+        int64_t self; /* ticks */
+        double percent;
+        uint32_t n_calls, n_threads;
+    } cpu_operators[CPU_OPERATORS_MOST];
+    unsigned n_cpu_operators;
+    struct verdict_atom *atoms; /* owned */
     uint64_t n_atoms;
     struct suspect_numbers {
         const struct finding_rule *rule;

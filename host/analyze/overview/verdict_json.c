@@ -75,6 +75,21 @@ static void add_verdict(struct json_out *json, const struct sutra_verdict *verdi
                               verdict->unexplained[part]);
         json_close(json, '}');
     }
+    if (verdict->n_cpu_operators) {
+        json_add_open(json, "cpu_operators", '[');
+        for (size_t i = 0; i < verdict->n_cpu_operators; i++) {
+            const struct sutra_cpu_operator *operator= & verdict->cpu_operators[i];
+            json_open_line(json);
+            json_add_text(json, "name", operator->name);
+            add_known_text(json, "shapes", operator->shapes);
+            json_add_real(json, "self_us", DIGITS, operator->self_us);
+            json_add_real(json, "percent", DIGITS, operator->percent);
+            json_add_count(json, "calls", operator->n_calls);
+            json_add_count(json, "threads", operator->n_threads);
+            json_close_line(json);
+        }
+        json_close_lines(json, ']');
+    }
     json_close(json, '}');
 }
 

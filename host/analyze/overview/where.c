@@ -131,7 +131,10 @@ static void list_units(const struct diagnosis *d, struct unit_list *units, bool 
     for (unsigned i = 0; i < units->n; i++) {
         struct unit_sum unit = units->list[i];
         unsigned k = 0;
-        copy_unit_name(d, unit.string, unit.name);
+        if (d->overview->roles[unit.string].name & NAME_LAUNCH_KERNEL) /* a call, of which no operator is known */
+            snprintf(unit.name, sizeof unit.name, "kernels launched outside of operators");
+        else
+            copy_unit_name(d, unit.string, unit.name);
         while (k < n && (units->list[k].phase != unit.phase || strcmp(units->list[k].name, unit.name) != 0))
             k++;
         if (k < n)
@@ -335,70 +338,103 @@ static bool add_modules(const struct diagnosis *d, const struct forward_piece *p
 
 /* ---- Phases and units ---- */
 
-enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, const struct spans *without,
+#define MAX_FRAME_DEPTH 200 /* ancestors that are inspected */
+
+/* Host time by phase and unit. */
+struct place_sums {
+    struct flat_threads flat;
+    int64_t *sums; /* by string and engine: 2 * string + 1 for a thread of autograd */
+    struct forward_piece *pieces;
+    uint64_t n_pieces, capacity;
+    int64_t phases[SUTRA_N_PHASES], whole;
+};
+
+/* Adds host time of a thread, split at the units of the thread. False: out of memory. */
+static bool add_host_time(const struct diagnosis *d, struct place_sums *places, uint32_t thread, int64_t begin,
+                          int64_t stop) {
+    const struct host_rows *hosts = &d->model->hosts;
+    const struct flat_threads *flat = &places->flat;
+    const row_t end = flat->first[thread + 1], first = flat->first[thread];
+    row_t k;
+    places->whole += stop - begin;
+    BISECT(k, end - first, hosts->stop[flat->host[first + k]] <= begin);
+    for (k += first; k < end && hosts->start[flat->host[k]] < stop; k++) {
+        const row_t unit = flat->host[k];
+        int64_t from = MAX(hosts->start[unit], begin), to = MIN(hosts->stop[unit], stop);
+        if (from >= to)
+            continue;
+        const uint32_t name = host_name(d->model, unit);
+        const bool is_forward = flat->class_of[name] == SUTRA_PHASE_FORWARD;
+        const bool backward = is_forward && flat->runs_backward[thread];
+        places->phases[phase_between(d, flat, thread, begin)] += from - begin;
+        places->phases[backward ? SUTRA_PHASE_BACKWARD : flat->class_of[name]] += to - from;
+        places->sums[2 * (size_t)name + backward] += to - from;
+        if (is_forward && !backward && d->facts & FACT_FRAMES) {
+            if (!arena_grow(d->arena, &places->pieces, places->n_pieces, &places->capacity, sizeof *places->pieces))
+                return false;
+            places->pieces[places->n_pieces++] = (struct forward_piece){from, to, thread};
+        }
+        begin = to;
+    }
+    places->phases[phase_between(d, flat, thread, begin)] += stop - begin;
+    return true;
+}
+
+enum sutra_status find_host_places(const struct diagnosis *d, uint32_t kinds, const struct spans *within,
                                    struct finding_where *where, struct sutra_error *error) {
     const struct overview *overview = d->overview;
-    const struct host_rows *hosts = &d->model->hosts;
     const uint32_t n_strings = d->model->strings->n;
     struct arena_mark mark = arena_mark(d->arena);
-    struct flat_threads flat;
-    TRY(flatten_threads(d, &flat, error));
-    int64_t *sums = arena_zeros(d->arena, 2 * (size_t)n_strings, sizeof *sums); /* by string, and by engine */
-    struct forward_piece *pieces = NULL;
-    uint64_t n_pieces = 0, capacity = 0;
-    int64_t phases[SUTRA_N_PHASES] = {0}, whole = 0;
-    row_t skipped = 0;
-    TRY_ALLOC(sums, error);
+    struct place_sums places = {.sums = arena_zeros(d->arena, 2 * (size_t)n_strings, sizeof *places.sums)};
+    row_t next = 0;
+    TRY(flatten_threads(d, &places.flat, error));
+    TRY_ALLOC(places.sums, error);
     for (row_t i = 0; i < overview->n_rows; i++) {
         const struct overview_row *row = &overview->rows[i];
         const uint32_t thread = row->gap == ROW_NONE ? THREAD_UNKNOWN : overview->gaps[row->gap].thread;
         if (!(kinds >> row->kind & 1) || thread == THREAD_UNKNOWN)
             continue;
-        while (without && skipped < without->n && without->end[skipped] <= row->begin)
-            skipped++;
-        if (without && skipped < without->n && without->begin[skipped] <= row->begin)
+        if (!within) {
+            TRY_ALLOC(add_host_time(d, &places, thread, row->begin, row->end), error);
             continue;
-
-        /* Split the row at the units of its thread. */
-        const row_t end = flat.first[thread + 1], first = flat.first[thread];
-        int64_t begin = row->begin;
-        row_t k;
-        BISECT(k, end - first, hosts->stop[flat.host[first + k]] <= begin);
-        for (k += first; k < end && hosts->start[flat.host[k]] < row->end; k++) {
-            const row_t unit = flat.host[k];
-            int64_t from = MAX(hosts->start[unit], begin), to = MIN(hosts->stop[unit], row->end);
-            if (from >= to)
-                continue;
-            const uint32_t name = host_name(d->model, unit);
-            const bool is_forward = flat.class_of[name] == SUTRA_PHASE_FORWARD;
-            const bool backward = is_forward && flat.runs_backward[thread];
-            phases[phase_between(d, &flat, thread, begin)] += from - begin;
-            phases[backward ? SUTRA_PHASE_BACKWARD : flat.class_of[name]] += to - from;
-            sums[2 * (size_t)name + backward] += to - from;
-            if (is_forward && !backward && d->measures.has_frames) {
-                TRY_ALLOC(arena_grow(d->arena, &pieces, n_pieces, &capacity, sizeof *pieces), error);
-                pieces[n_pieces++] = (struct forward_piece){from, to, thread};
-            }
-            begin = to;
         }
-        phases[phase_between(d, &flat, thread, begin)] += row->end - begin;
-        whole += row->end - row->begin;
+        while (next < within->n && within->end[next] <= row->begin)
+            next++;
+        for (row_t k = next; k < within->n && within->begin[k] < row->end; k++)
+            TRY_ALLOC(
+                add_host_time(d, &places, thread, MAX(within->begin[k], row->begin), MIN(within->end[k], row->end)),
+                error);
     }
 
     struct unit_list units = {.n = 0};
-    const bool has_modules = n_pieces && add_modules(d, pieces, (row_t)n_pieces, phases[SUTRA_PHASE_FORWARD], &units);
+    const bool has_modules = places.n_pieces && add_modules(d, places.pieces, (row_t)places.n_pieces,
+                                                            places.phases[SUTRA_PHASE_FORWARD], &units);
     for (uint32_t name = 0; name < n_strings; name++)
         for (int backward = 0; backward < 2; backward++) {
-            const int64_t ticks = sums[2 * (size_t)name + (size_t)backward];
-            const uint32_t phase = backward ? SUTRA_PHASE_BACKWARD : flat.class_of[name];
+            const int64_t ticks = places.sums[2 * (size_t)name + (size_t)backward];
+            const uint32_t phase = backward ? SUTRA_PHASE_BACKWARD : places.flat.class_of[name];
             if (ticks > 0 && !(has_modules && phase == SUTRA_PHASE_FORWARD))
                 add_unit(&units, name, phase, ticks);
         }
-    list_units(d, &units, true, (double)whole, where);
+    list_units(d, &units, true, (double)places.whole, where);
     for (int phase = 0; phase < SUTRA_N_PHASES; phase++)
-        where->phases[phase] = whole > 0 ? (double)phases[phase] / (double)whole * 100 : 0;
+        where->phases[phase] = places.whole > 0 ? (double)places.phases[phase] / (double)places.whole * 100 : 0;
     arena_release(d->arena, mark);
     return arena_status(d->arena, error);
+}
+
+uint32_t user_frame_of(const struct diagnosis *d, row_t host) {
+    static const char *const libraries[] = {"torch/",      "site-packages/", "dist-packages/", "<built-in",
+                                            "nn.Module: ", "<string>",       "lib/python"};
+    for (int depth = 0; depth < MAX_FRAME_DEPTH && host != ROW_NONE; depth++, host = d->model->hosts.parent[host]) {
+        const uint32_t name = host_name(d->model, host);
+        bool is_library = d->model->hosts.kind[host] != HOST_FRAME;
+        for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !is_library; i++)
+            is_library = text_compare(d->model->strings, name, TEXT_HAS, libraries[i]);
+        if (!is_library)
+            return name;
+    }
+    return STRING_NONE;
 }
 
 static bool is_collective_record(const struct diagnosis *d, row_t host) {

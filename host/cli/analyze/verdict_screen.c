@@ -321,6 +321,10 @@ static void make_screen(struct screen *screen, const struct verdict_words *words
         write_labelled(screen, "Do", words->fix);
         end_line(screen);
     }
+    for (unsigned i = 0; i < words->n_operators; i++)
+        write_labelled(screen, i ? "" : "Time", words->operators[i]);
+    if (words->n_operators)
+        end_line(screen);
     const bool has_titles = verdict->kind == SUTRA_VERDICT_STEPS || verdict->kind == SUTRA_VERDICT_STARTUP;
     for (unsigned i = 0; i < words->n_findings; i++) {
         if (has_titles) {
