@@ -174,7 +174,7 @@ static void markdown_escapes_names_and_reduces_paths(void **state) {
     struct sutra_finding finding = finding_of("host_bound");
     finding.seen =
         "aten::add_ and a|b`c<int> take < 5 us in SGD(lr, foreach=True), /home/me/train.py(12): step, *all* of it.";
-    finding.evidence.command = "sutra cut '/home/me/my traces/a.json' --overlap --from 0 --to 9 -o 1.json.gz";
+    finding.evidence.command = "sutra cut '/home/me/my traces/a.json' --overlap --from-us 0 --to-us 9 -o 1.json.gz";
     for (int keep = 0; keep < 2; keep++) {
         struct text_out out = {0};
         const char *text = markdown_of(&verdict, &finding, 1, keep, &out);
@@ -183,8 +183,8 @@ static void markdown_escapes_names_and_reduces_paths(void **state) {
             strstr(text, "\n- **Seen** `aten::add_` and `` a|b`c<int> `` take \\< 5 us in `SGD(lr, foreach=True)`, "));
         assert_non_null(strstr(text, keep ? "`/home/me/train.py(12): step`, `*all*` of it.\n"
                                           : "`train.py(12): step`, `*all*` of it.\n"));
-        assert_non_null(strstr(text, keep ? "`sutra cut '/home/me/my traces/a.json' --overlap --from 0"
-                                          : "`sutra cut 'a.json' --overlap --from 0"));
+        assert_non_null(strstr(text, keep ? "`sutra cut '/home/me/my traces/a.json' --overlap --from-us 0"
+                                          : "`sutra cut 'a.json' --overlap --from-us 0"));
         if (!keep)
             assert_null(strstr(text, "/home"));
         buffer_free(&out.out);

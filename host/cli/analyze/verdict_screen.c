@@ -234,7 +234,7 @@ static const char *command_line_end(const char *command, unsigned columns) {
         if (*at != ' ' || at[1] != '-' || is_quoted || (best && columns_of(command, (size_t)(at - command)) > columns))
             continue;
         best = at;
-        if (strncmp(at, " --from ", 8) == 0) /* the limits of a range are on one line */
+        if (strncmp(at, " --from-us ", 11) == 0) /* the limits of a range are on one line */
             break;
     }
     return best ? best : command + strlen(command);
