@@ -147,10 +147,12 @@ static void make_header(struct words_maker *maker) {
                           verdict->n_ranks > 1 ? " (the longest rank's)" : "",
                           strcmp(verdict->basis, "repetition") == 0 ? " (repeating kernels)" : "");
         else
-            buffer_format(&maker->buffer, "%sno steps found: T is the whole trace, %s", separator, words->step_time);
-        if (verdict->excluded_us > 0)
-            buffer_format(&maker->buffer, "; first %s skipped (%s)", step_text(verdict->excluded_us).text,
-                          verdict->excluded_by);
+            buffer_format(&maker->buffer, "%sno steps found: shares are of the %s trace, %s", separator,
+                          verdict->n_ranks > 1 ? "longest" : "whole", words->step_time);
+        if (verdict->excluded_us > 0) /* the guards that exclude: trace_edge, startup */
+            buffer_format(&maker->buffer, "; first %s excluded (%s)", step_text(verdict->excluded_us).text,
+                          strcmp(verdict->excluded_by, rule_trace_edge.name) == 0 ? "work launched before the trace"
+                                                                                  : "warm-up");
     } else {
         buffer_format(&maker->buffer, "%sno GPU activity", separator);
     }
