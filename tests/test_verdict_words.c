@@ -155,6 +155,60 @@ static void unexplained_pieces_are_named(void **state) {
     arena_free(&arena);
 }
 
+static void header_without_steps_names_the_whole(void **state) {
+    static const struct {
+        uint64_t n_ranks;
+        double excluded_us;
+        const char *excluded_by, *facts;
+    } cases[] = {
+        {1, 0, "", "rank 1, Tesla V100, no steps found: shares are of the whole trace, 100 ms"},
+        {1, 8370, "trace_edge",
+         "rank 1, Tesla V100, no steps found: shares are of the whole trace, 100 ms; first 8.37 ms excluded (work "
+         "launched before the trace)"},
+        {1, 8370, "startup",
+         "rank 1, Tesla V100, no steps found: shares are of the whole trace, 100 ms; first 8.37 ms excluded (warm-up)"},
+        {2, 0, "", "no steps found: shares are of the longest trace, 100 ms"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sutra_verdict verdict = verdict_of(mixed);
+        struct arena arena = {0};
+        struct verdict_words words;
+        verdict.n_steps = 0;
+        verdict.n_ranks = cases[i].n_ranks;
+        verdict.excluded_us = cases[i].excluded_us;
+        verdict.excluded_by = cases[i].excluded_by;
+        assert_int_equal(verdict_words_make(&verdict, NULL, 0, &arena, &words, NULL), SUTRA_OK);
+        assert_string_equal(words.facts, cases[i].facts);
+        arena_free(&arena);
+    }
+}
+
+static void check_of_a_metric_of_zero_asks_for_a_rise(void **state) {
+    static const struct {
+        const char *metric, *now, *after, *check;
+    } cases[] = {
+        {"kernels listed by sutra info", "0", "must exceed 0",
+         "Kernels listed by sutra info must exceed 0 (none today)."},
+        {"graph launches", "0", "must rise", "Graph launches must exceed 0 (none today)."},
+        {"graph launches", "12", "must rise", "12 graph launches must rise."},
+        {"waits per step", "0.18", "must fall", "0.18 waits per step must fall."},
+        {"launches per step", "0", "must fall", ""}, /* cannot fall */
+        {"of the window has no kernels", "50.0%", "", "50.0% of the window has no kernels."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sutra_verdict verdict = verdict_of(mixed);
+        struct sutra_finding finding = finding_of("host_bound");
+        struct arena arena = {0};
+        struct verdict_words words;
+        finding.check_metric = cases[i].metric;
+        finding.check_now = cases[i].now;
+        finding.check_after = cases[i].after;
+        assert_int_equal(verdict_words_make(&verdict, &finding, 1, &arena, &words, NULL), SUTRA_OK);
+        assert_string_equal(words.findings[0].check, cases[i].check);
+        arena_free(&arena);
+    }
+}
+
 /* ---- Markdown ---- */
 
 static char *markdown_of(const struct sutra_verdict *verdict, const struct sutra_finding *findings, size_t n,
@@ -209,9 +263,14 @@ static void markdown_has_at_most_8_kb(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bar_cells_follow_the_largest_remainder),   cmocka_unit_test(achievable_steps_are_a_chain),
-        cmocka_unit_test(findings_name_units_and_overlaps),         cmocka_unit_test(unexplained_pieces_are_named),
-        cmocka_unit_test(markdown_escapes_names_and_reduces_paths), cmocka_unit_test(markdown_has_at_most_8_kb),
+        cmocka_unit_test(bar_cells_follow_the_largest_remainder),
+        cmocka_unit_test(achievable_steps_are_a_chain),
+        cmocka_unit_test(findings_name_units_and_overlaps),
+        cmocka_unit_test(unexplained_pieces_are_named),
+        cmocka_unit_test(header_without_steps_names_the_whole),
+        cmocka_unit_test(check_of_a_metric_of_zero_asks_for_a_rise),
+        cmocka_unit_test(markdown_escapes_names_and_reduces_paths),
+        cmocka_unit_test(markdown_has_at_most_8_kb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
  */
 #include "report/verdict_words.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -399,15 +400,23 @@ static void make_finding(struct words_maker *maker, size_t number) {
     for (size_t i = 0; i < finding->n_remedies; i++)
         append_sentence(maker, finding->remedies[i].text);
     words->fix = finish_text(maker);
-    if (*finding->check_metric) {
-        if (*finding->check_now)
+    /* A metric of 0 today can only rise: a check that it falls says nothing. */
+    const char *after = finding->check_after;
+    const bool is_zero = strcmp(finding->check_now, "0") == 0,
+               rises = strcmp(after, "must rise") == 0 || strcmp(after, "must exceed 0") == 0;
+    if (*finding->check_metric && (!is_zero || rises)) {
+        if (*finding->check_now && !is_zero)
             buffer_format(&maker->buffer, "%s ", finding->check_now);
         /* Without steps, counts are of the trace. */
         const char *per_step = maker->verdict->n_steps ? NULL : strstr(finding->check_metric, " per step");
         buffer_format(&maker->buffer, "%.*s%s", per_step ? (int)(per_step - finding->check_metric) : 200,
                       finding->check_metric, per_step ? per_step + strlen(" per step") : "");
-        if (*finding->check_after)
-            buffer_format(&maker->buffer, " %s", finding->check_after);
+        if (is_zero && maker->buffer.length) {
+            maker->buffer.bytes[0] = (char)toupper((unsigned char)maker->buffer.bytes[0]);
+            after = "must exceed 0 (none today)";
+        }
+        if (*after)
+            buffer_format(&maker->buffer, " %s", after);
         if (maker->buffer.bytes && !strchr(".!?", maker->buffer.bytes[maker->buffer.length - 1]))
             buffer_format(&maker->buffer, ".");
     }

@@ -282,8 +282,7 @@ static enum sutra_status find_host_bound(struct diagnosis *d, struct sutra_error
                       (measures->n_graph_launches ? FACT_GRAPHS : 0) |
                       (measures->n_launches < ONE_SHOT_LAUNCHES ? FACT_FEW_LAUNCHES : 0);
     const bool is_engine = d->facts & FACT_ENGINE && !(d->facts & FACT_BACKWARD); /* which launches graphs */
-    set_finding_now(finding, "%s",
-                    count_text(is_engine ? measures->n_graph_launches : (uint64_t)llrint(launches)).text);
+    set_finding_now(finding, "%s", mean_count_text(is_engine ? (double)measures->n_graph_launches : launches).text);
     add_finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     add_finding_number(finding, "busy_percent", busy / measures->window * 100);
     add_finding_number(finding, "launches", launches);
@@ -329,7 +328,7 @@ const struct finding_rule rule_host_bound = {
                         "--disable-cuda-graph", SGLANG_PAGE, FACT_CUDA},
                        {"Larger batches also keep the GPU busy.", NULL, SGLANG_PAGE, 0}},
              .metric = "graph launches",
-             .after = "must exceed 0"},
+             .after = "must rise"},
             {.situation = "engine",
              .needs = FACT_ENGINE | FACT_VLLM,
              .excludes = FACT_BACKWARD,
@@ -341,7 +340,7 @@ const struct finding_rule rule_host_bound = {
                         "cudagraph_mode", VLLM_PAGE, FACT_CUDA},
                        {"Larger batches also keep the GPU busy.", NULL, VLLM_PAGE, 0}},
              .metric = "graph launches",
-             .after = "must exceed 0"},
+             .after = "must rise"},
             {.situation = "engine",
              .needs = FACT_ENGINE,
              .excludes = FACT_BACKWARD,
@@ -351,7 +350,9 @@ const struct finding_rule rule_host_bound = {
                        {"Let the engine compile the model and capture HIP graphs: "
                         "torch.compile(mode=\"reduce-overhead\").",
                         "torch.compile", COMPILE_PAGE, FACT_CUDA},
-                       {"Larger batches also keep the GPU busy.", NULL, TUNING_PAGE, 0}}},
+                       {"Larger batches also keep the GPU busy.", NULL, TUNING_PAGE, 0}},
+             .metric = "graph launches",
+             .after = "must rise"},
             {.situation = "compiled",
              .needs = FACT_COMPILED,
              .excludes = FACT_GRAPHS,
@@ -487,7 +488,7 @@ static enum sutra_status find_small_kernels_optimizer(struct diagnosis *d, struc
         copy_finding_name(d, op, finding->subject, sizeof finding->subject);
     }
     if (is_many)
-        set_finding_now(finding, "%s", count_text((uint64_t)llrint(kernels)).text);
+        set_finding_now(finding, "%s", mean_count_text(kernels).text);
     else
         set_finding_now(finding, "%s", brief_time_text(host / measures->n_steps).text);
     add_finding_number(finding, "kernels", kernels);
@@ -683,7 +684,7 @@ static enum sutra_status find_sync(struct diagnosis *d, struct sutra_error *erro
                       sizeof finding->where.frame);
     copy_finding_name(d, caller.op, finding->subject, sizeof finding->subject);
     double per_step = n / measures->n_steps;
-    set_finding_now(finding, per_step < 10 ? "%.2g" : "%.0f", per_step); /* 0.5, not 0 */
+    set_finding_now(finding, "%s", mean_count_text(per_step).text); /* 0.5, not 0 */
     add_finding_number(finding, "idle_us", waits / 1000 / measures->n_steps);
     add_finding_number(finding, "waits", per_step);
     add_finding_number(finding, "min_step_us", (double)needed / 1000 / measures->n_steps);
