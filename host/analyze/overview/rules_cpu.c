@@ -207,7 +207,7 @@ const struct finding_rule rule_cpu_preprocessing = {
     .uses_launches = true,
     .cpu = CPU_IS_RELIEVED,
     .fix = "the CPU prepared its work in parallel",
-    .metric = "of idle time in it per step",
+    .metric = "of idle time without launches per step",
     .after = "must go to 0",
     .remedies =
         {
@@ -573,7 +573,7 @@ const struct finding_rule rule_ddp_buffers = {
     .title = "DDP buffer broadcast",
     .find = find_ddp_buffers,
     .fix = "buffers were not broadcast",
-    .metric = "of idle time in it per step",
+    .metric = "of idle time in buffer broadcasts per step",
     .after = "must go to 0",
     .remedies = {{.lines = {{"Set broadcast_buffers=False if ranks need not share buffers.",
                              "torch.nn.parallel.DistributedDataParallel", DDP_PAGE, 0}}}},
