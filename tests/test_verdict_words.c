@@ -90,6 +90,7 @@ static void achievable_steps_are_a_chain(void **state) {
          2,
          "100 ms -> 60.0 ms if the CPU kept up (at best; then the GPU is the limit)."},
         {{{rules, 1, 99500, "none"}}, 1, "No gap to remove; only faster or fewer kernels help."},
+        {{{0}}, 0, "Unknown: no finding has a known saving."},   /* although findings explain most of the step */
         {{{rules, 1, 99500, "none"}, {rules, 2, 70000, "none"}}, /* the first alone saves less than 1 % */
          2,
          "100 ms -> 70.0 ms if the CPU kept up and gradients overlapped with the backward pass (at best)."},
@@ -134,7 +135,7 @@ static void findings_name_units_and_overlaps(void **state) {
                         "backward 68% (CompiledFunctionBackward 56%), forward 17% (CompiledFunction).");
     assert_string_equal(words.findings[0].saving, "up to 20 ms of a step (20%)");
     assert_string_equal(words.findings[0].check, "4,458 launches per step must fall.");
-    assert_string_equal(words.findings[1].seen, "One launch comes every 78 us. Part of 1: do not add.");
+    assert_string_equal(words.findings[1].seen, "One launch comes every 78 us. Part of finding 1: do not add.");
     assert_string_equal(words.findings[1].where, "torch/optim/sgd.py(76): step.");
     assert_string_equal(words.findings[1].saving, "about 20 ms of a step (20%)");
     arena_free(&arena);

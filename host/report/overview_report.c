@@ -401,8 +401,8 @@ static const struct page_section sections[] = {
     {"modules", "Modules", "GPU activity by module, forward and backward.", show_modules},
     {"communication", "Communication",
      "Overlap of communication and compute, and stragglers. Only exposed communication costs time. All ranks leave a "
-     "collective together, after the last rank arrives; the wait of the other ranks counts for this rank, as the sum of "
-     "its means. Clocks are aligned by the end times of collectives.",
+     "collective together, after the last rank arrives. The mean wait of a collective is attributed to the last rank, and "
+     "summed by rank. Clocks are aligned by the end times of collectives.",
      show_communication},
     {"streams", "Streams",
      "GPU activity, idle time and queue length of each stream. Host wait: the next kernel is launched after the previous "

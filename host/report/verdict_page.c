@@ -168,8 +168,8 @@ static void write_picture(struct page *page, const struct sutra_table *events, c
                    timeline_draw, &timeline);
     }
     if (*finding->evidence.command)
-        markup_between(&page->markup, "<p class=\"soft\">Open in Perfetto: <code>", finding->evidence.command,
-                       "</code></p>\n");
+        markup_between(&page->markup, "<p class=\"soft\">Extract this range for Perfetto: <code>",
+                       finding->evidence.command, "</code></p>\n");
 }
 
 static void write_finding(struct page *page, const struct sutra_table *events, const struct finding_words *finding) {

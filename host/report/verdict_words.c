@@ -47,9 +47,9 @@ static const struct {
     [SUTRA_PART_DATA] = {'d', "data loader", "data loader", COLOUR_WAIT_DATA},
     [SUTRA_PART_SYNC] = {'s', "sync", "sync", COLOUR_WAIT_SYNC},
     [SUTRA_PART_SETUP] = {'u', "setup", "setup", COLOUR_OTHER_WORK},
-    [SUTRA_PART_QUEUED] = {'?', "", "launched before", COLOUR_IDLE},
+    [SUTRA_PART_QUEUED] = {'?', "", "launched but not started", COLOUR_IDLE},
     [SUTRA_PART_AFTER] = {'?', "", "after the last GPU activity", COLOUR_IDLE},
-    [SUTRA_PART_UNKNOWN] = {'?', "", "of unknown launches", COLOUR_IDLE},
+    [SUTRA_PART_UNKNOWN] = {'?', "", "launch not recorded", COLOUR_IDLE},
     [SUTRA_PART_OUTSIDE_STEP] = {'o', "outside this rank's step", "outside this rank's step", COLOUR_COUNT},
 };
 
@@ -208,11 +208,14 @@ static void make_could(struct words_maker *maker) {
     if (n > 0)
         buffer_format(&maker->buffer, " (%sat best%s%s%s).", n > 1 ? "each " : "", limit ? "; then " : "",
                       limit ? limit : "", limit ? " is the limit" : "");
-    else if (verdict->unexplained_percent < UNKNOWN_PERCENT)
-        buffer_format(&maker->buffer, "No gap to remove; only faster or fewer kernels help.");
-    else
+    else if (verdict->unexplained_percent >= UNKNOWN_PERCENT)
         buffer_format(&maker->buffer, "Unknown: no finding has a saving, and %.0f%% of the time is not explained.",
                       verdict->unexplained_percent);
+    else if (verdict->n_achievable == 0 &&
+             100 - verdict->shares[SUTRA_PART_COMPUTE] - verdict->unexplained_percent >= UNKNOWN_PERCENT)
+        buffer_format(&maker->buffer, "Unknown: no finding has a known saving.");
+    else
+        buffer_format(&maker->buffer, "No gap to remove; only faster or fewer kernels help.");
     maker->words->could = finish_text(maker);
 }
 
@@ -394,7 +397,7 @@ static void make_finding(struct words_maker *maker, size_t number) {
     for (size_t i = 0; i < finding->n_part_of; i++)
         for (size_t k = 0; k < maker->n_findings; k++)
             if (strcmp(maker->findings[k].rule, finding->part_of[i]) == 0)
-                buffer_format(&maker->buffer, " Part of %zu: do not add.", k + 1);
+                buffer_format(&maker->buffer, " Part of finding %zu: do not add.", k + 1);
     words->seen = finish_text(maker);
     make_where(maker, finding, rule, words);
     for (size_t i = 0; i < finding->n_remedies; i++)

@@ -157,7 +157,7 @@ static void write_bar(struct screen *screen, const struct verdict_words *words) 
         if (part->percent < 1)
             continue;
         int length =
-            snprintf(text, sizeof text, "%s%s%s %.0f%%", part->name, *part->name ? " " : "", part->time, part->percent);
+            snprintf(text, sizeof text, "%s %s %.0f%%", *part->name ? part->name : "rest", part->time, part->percent);
         unsigned at = BAR_INDENT + n % 2 * LEGEND_WIDTH;
         if (n > 0 && part->symbol == '?' && screen->column + 5 + (unsigned)length <= COLUMNS) {
             at = screen->column + 3; /* the short entry of the rest needs no line of its own */
