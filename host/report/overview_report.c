@@ -220,11 +220,11 @@ static void show_steps(struct page *page, const void *of) {
         const char *cause = text_named(ranks, "cause", row);
         snprintf(text, sizeof text,
                  "The slowest step is %.64s of rank %" PRId64
-                 ": %s, median %s. Largest difference: %s above the median (%s).",
+                 ": %s, median %s. The largest excess is in %s: %s above the median.",
                  step, integer_named(ranks, "rank", row),
                  shown_figure(real_named(ranks, "slowest_us", row), UNIT_US).text,
-                 shown_figure(real_named(ranks, "median_us", row), UNIT_US).text,
-                 shown_figure(real_named(ranks, "more_us", row), UNIT_US).text, cause);
+                 shown_figure(real_named(ranks, "median_us", row), UNIT_US).text, cause,
+                 shown_figure(real_named(ranks, "more_us", row), UNIT_US).text);
         if (*cause)
             page_words(page, text);
     } else

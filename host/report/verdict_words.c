@@ -403,7 +403,7 @@ static void make_finding(struct words_maker *maker, size_t number) {
     for (size_t i = 0; i < finding->n_remedies; i++)
         append_sentence(maker, finding->remedies[i].text);
     words->fix = finish_text(maker);
-    /* A metric of 0 today can only rise: a check that it falls says nothing. */
+    /* A metric of 0 today can only rise: no check prints that it must fall. */
     const char *after = finding->check_after;
     const bool is_zero = strcmp(finding->check_now, "0") == 0,
                rises = strcmp(after, "must rise") == 0 || strcmp(after, "must exceed 0") == 0;
