@@ -25,6 +25,17 @@ static void counts_have_a_comma_every_three_digits(void **state) {
     assert_string_equal(count_text(UINT64_MAX).text, "18,446,744,073,709,551,615");
 }
 
+static void means_below_ten_have_two_digits(void **state) {
+    assert_string_equal(mean_count_text(0).text, "0");
+    assert_string_equal(mean_count_text(NAN).text, "0");
+    assert_string_equal(mean_count_text(0.1833).text, "0.18");
+    assert_string_equal(mean_count_text(0.004).text, "0.004");
+    assert_string_equal(mean_count_text(1).text, "1");
+    assert_string_equal(mean_count_text(7.75).text, "7.8");
+    assert_string_equal(mean_count_text(9.97).text, "10");
+    assert_string_equal(mean_count_text(4458.4).text, "4,458");
+}
+
 static void counted_nouns_have_singular_and_plural(void **state) {
     assert_string_equal(counted_text(0, "rank", "ranks").text, "0 ranks");
     assert_string_equal(counted_text(1, "rank", "ranks").text, "1 rank");
@@ -306,6 +317,7 @@ static void the_peak_of_memory_keeps_what_was_freed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_have_a_comma_every_three_digits),
+        cmocka_unit_test(means_below_ten_have_two_digits),
         cmocka_unit_test(counted_nouns_have_singular_and_plural),
         cmocka_unit_test(progress_covers_all_stages),
         cmocka_unit_test(remaining_time_is_shown_once_known),

@@ -90,6 +90,7 @@ static void achievable_steps_are_a_chain(void **state) {
          2,
          "100 ms -> 60.0 ms if the CPU kept up (at best; then the GPU is the limit)."},
         {{{rules, 1, 99500, "none"}}, 1, "No gap to remove; only faster or fewer kernels help."},
+        {{{0}}, 0, "Unknown: no finding has a known saving."},   /* although findings explain most of the step */
         {{{rules, 1, 99500, "none"}, {rules, 2, 70000, "none"}}, /* the first alone saves less than 1 % */
          2,
          "100 ms -> 70.0 ms if the CPU kept up and gradients overlapped with the backward pass (at best)."},
@@ -134,7 +135,7 @@ static void findings_name_units_and_overlaps(void **state) {
                         "backward 68% (CompiledFunctionBackward 56%), forward 17% (CompiledFunction).");
     assert_string_equal(words.findings[0].saving, "up to 20 ms of a step (20%)");
     assert_string_equal(words.findings[0].check, "4,458 launches per step must fall.");
-    assert_string_equal(words.findings[1].seen, "One launch comes every 78 us. Part of 1: do not add.");
+    assert_string_equal(words.findings[1].seen, "One launch comes every 78 us. Part of finding 1: do not add.");
     assert_string_equal(words.findings[1].where, "torch/optim/sgd.py(76): step.");
     assert_string_equal(words.findings[1].saving, "about 20 ms of a step (20%)");
     arena_free(&arena);
@@ -153,6 +154,60 @@ static void unexplained_pieces_are_named(void **state) {
     assert_string_equal(words.facts, "rank 1, Tesla V100, 5 steps of 100 ms");
     assert_string_equal(words.name, "trace.json.gz");
     arena_free(&arena);
+}
+
+static void header_without_steps_names_the_whole(void **state) {
+    static const struct {
+        uint64_t n_ranks;
+        double excluded_us;
+        const char *excluded_by, *facts;
+    } cases[] = {
+        {1, 0, "", "rank 1, Tesla V100, no steps found: shares are of the whole trace, 100 ms"},
+        {1, 8370, "trace_edge",
+         "rank 1, Tesla V100, no steps found: shares are of the whole trace, 100 ms; first 8.37 ms excluded (work "
+         "launched before the trace)"},
+        {1, 8370, "startup",
+         "rank 1, Tesla V100, no steps found: shares are of the whole trace, 100 ms; first 8.37 ms excluded (warm-up)"},
+        {2, 0, "", "no steps found: shares are of the longest trace, 100 ms"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sutra_verdict verdict = verdict_of(mixed);
+        struct arena arena = {0};
+        struct verdict_words words;
+        verdict.n_steps = 0;
+        verdict.n_ranks = cases[i].n_ranks;
+        verdict.excluded_us = cases[i].excluded_us;
+        verdict.excluded_by = cases[i].excluded_by;
+        assert_int_equal(verdict_words_make(&verdict, NULL, 0, &arena, &words, NULL), SUTRA_OK);
+        assert_string_equal(words.facts, cases[i].facts);
+        arena_free(&arena);
+    }
+}
+
+static void check_of_a_metric_of_zero_asks_for_a_rise(void **state) {
+    static const struct {
+        const char *metric, *now, *after, *check;
+    } cases[] = {
+        {"kernels listed by sutra info", "0", "must exceed 0",
+         "Kernels listed by sutra info must exceed 0 (none today)."},
+        {"graph launches", "0", "must rise", "Graph launches must exceed 0 (none today)."},
+        {"graph launches", "12", "must rise", "12 graph launches must rise."},
+        {"waits per step", "0.18", "must fall", "0.18 waits per step must fall."},
+        {"launches per step", "0", "must fall", ""}, /* cannot fall */
+        {"of the window has no kernels", "50.0%", "", "50.0% of the window has no kernels."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sutra_verdict verdict = verdict_of(mixed);
+        struct sutra_finding finding = finding_of("host_bound");
+        struct arena arena = {0};
+        struct verdict_words words;
+        finding.check_metric = cases[i].metric;
+        finding.check_now = cases[i].now;
+        finding.check_after = cases[i].after;
+        assert_int_equal(verdict_words_make(&verdict, &finding, 1, &arena, &words, NULL), SUTRA_OK);
+        assert_string_equal(words.findings[0].check, cases[i].check);
+        arena_free(&arena);
+    }
 }
 
 /* ---- Markdown ---- */
@@ -174,7 +229,7 @@ static void markdown_escapes_names_and_reduces_paths(void **state) {
     struct sutra_finding finding = finding_of("host_bound");
     finding.seen =
         "aten::add_ and a|b`c<int> take < 5 us in SGD(lr, foreach=True), /home/me/train.py(12): step, *all* of it.";
-    finding.evidence.command = "sutra cut '/home/me/my traces/a.json' --overlap --from 0 --to 9 -o 1.json.gz";
+    finding.evidence.command = "sutra cut '/home/me/my traces/a.json' --overlap --from-us 0 --to-us 9 -o 1.json.gz";
     for (int keep = 0; keep < 2; keep++) {
         struct text_out out = {0};
         const char *text = markdown_of(&verdict, &finding, 1, keep, &out);
@@ -183,8 +238,8 @@ static void markdown_escapes_names_and_reduces_paths(void **state) {
             strstr(text, "\n- **Seen** `aten::add_` and `` a|b`c<int> `` take \\< 5 us in `SGD(lr, foreach=True)`, "));
         assert_non_null(strstr(text, keep ? "`/home/me/train.py(12): step`, `*all*` of it.\n"
                                           : "`train.py(12): step`, `*all*` of it.\n"));
-        assert_non_null(strstr(text, keep ? "`sutra cut '/home/me/my traces/a.json' --overlap --from 0"
-                                          : "`sutra cut 'a.json' --overlap --from 0"));
+        assert_non_null(strstr(text, keep ? "`sutra cut '/home/me/my traces/a.json' --overlap --from-us 0"
+                                          : "`sutra cut 'a.json' --overlap --from-us 0"));
         if (!keep)
             assert_null(strstr(text, "/home"));
         buffer_free(&out.out);
@@ -209,9 +264,14 @@ static void markdown_has_at_most_8_kb(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bar_cells_follow_the_largest_remainder),   cmocka_unit_test(achievable_steps_are_a_chain),
-        cmocka_unit_test(findings_name_units_and_overlaps),         cmocka_unit_test(unexplained_pieces_are_named),
-        cmocka_unit_test(markdown_escapes_names_and_reduces_paths), cmocka_unit_test(markdown_has_at_most_8_kb),
+        cmocka_unit_test(bar_cells_follow_the_largest_remainder),
+        cmocka_unit_test(achievable_steps_are_a_chain),
+        cmocka_unit_test(findings_name_units_and_overlaps),
+        cmocka_unit_test(unexplained_pieces_are_named),
+        cmocka_unit_test(header_without_steps_names_the_whole),
+        cmocka_unit_test(check_of_a_metric_of_zero_asks_for_a_rise),
+        cmocka_unit_test(markdown_escapes_names_and_reduces_paths),
+        cmocka_unit_test(markdown_has_at_most_8_kb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,11 +220,11 @@ static void show_steps(struct page *page, const void *of) {
         const char *cause = text_named(ranks, "cause", row);
         snprintf(text, sizeof text,
                  "The slowest step is %.64s of rank %" PRId64
-                 ": %s, median %s. Largest difference: %s above the median (%s).",
+                 ": %s, median %s. The largest excess is in %s: %s above the median.",
                  step, integer_named(ranks, "rank", row),
                  shown_figure(real_named(ranks, "slowest_us", row), UNIT_US).text,
-                 shown_figure(real_named(ranks, "median_us", row), UNIT_US).text,
-                 shown_figure(real_named(ranks, "more_us", row), UNIT_US).text, cause);
+                 shown_figure(real_named(ranks, "median_us", row), UNIT_US).text, cause,
+                 shown_figure(real_named(ranks, "more_us", row), UNIT_US).text);
         if (*cause)
             page_words(page, text);
     } else
@@ -401,8 +401,8 @@ static const struct page_section sections[] = {
     {"modules", "Modules", "GPU activity by module, forward and backward.", show_modules},
     {"communication", "Communication",
      "Overlap of communication and compute, and stragglers. Only exposed communication costs time. All ranks leave a "
-     "collective together, after the last rank arrives; the wait of the other ranks counts for this rank, as the sum of "
-     "its means. Clocks are aligned by the end times of collectives.",
+     "collective together, after the last rank arrives. The mean wait of a collective is attributed to the last rank, and "
+     "summed by rank. Clocks are aligned by the end times of collectives.",
      show_communication},
     {"streams", "Streams",
      "GPU activity, idle time and queue length of each stream. Host wait: the next kernel is launched after the previous "

@@ -100,7 +100,8 @@ static void write_finding(const struct markdown *markdown, const struct finding_
 static void write_details(const struct markdown *markdown, const struct verdict_words *words) {
     const struct sutra_verdict *verdict = words->verdict;
     struct text_out *out = markdown->out;
-    out_add(out, "<details><summary>Shares and version</summary>\n\n| part | share of a step |\n|---|--:|\n");
+    out_format(out, "<details><summary>Shares and version</summary>\n\n| part | share of %s |\n|---|--:|\n",
+               verdict->n_steps ? "a step" : "the trace");
     for (int part = 0; part < SUTRA_N_PARTS && words->n_bar; part++)
         if (verdict->shares[part] > 0)
             out_format(out, "| `%s` | %.2f%% |\n", sutra_verdict_part_name((enum sutra_verdict_part)part),
@@ -118,7 +119,7 @@ static void write_document(struct markdown *markdown, const struct verdict_words
     markdown_text(markdown, words->facts);
     out_add(out, ".\n\n");
     markdown->in_table = true;
-    out_add(out, "| | step | |\n|---|--:|---|\n| today | ");
+    out_format(out, "| | %s | |\n|---|--:|---|\n| today | ", verdict->n_steps ? "step" : "trace");
     markdown_text(markdown, *words->step_time ? words->step_time : "unknown");
     out_add(out, " | ");
     markdown_text(markdown, *words->damage ? "The trace is damaged: " : words->why);

@@ -168,8 +168,8 @@ static void write_picture(struct page *page, const struct sutra_table *events, c
                    timeline_draw, &timeline);
     }
     if (*finding->evidence.command)
-        markup_between(&page->markup, "<p class=\"soft\">Open in Perfetto: <code>", finding->evidence.command,
-                       "</code></p>\n");
+        markup_between(&page->markup, "<p class=\"soft\">Extract this range for Perfetto: <code>",
+                       finding->evidence.command, "</code></p>\n");
 }
 
 static void write_finding(struct page *page, const struct sutra_table *events, const struct finding_words *finding) {
@@ -218,9 +218,10 @@ void verdict_show(struct page *page, const struct sutra_overview *overview, cons
         write_point(page, i ? "" : "Time", words.operators[i]);
     out_add(out, "</div>\n");
     if (words.n_bar)
-        page_chart(page, "verdict", "Parts of a step",
-                   "One bar: the parts of the mean step; below it, one bar per step.", draw_verdict_bar,
-                   &(struct verdict_bar){&words, steps});
+        page_chart(page, "verdict", words.verdict->n_steps ? "Parts of a step" : "Parts of the trace",
+                   words.verdict->n_steps ? "One bar: the parts of the mean step; below it, one bar per step."
+                                          : "One bar: the parts of the whole trace, in which sutra found no steps.",
+                   draw_verdict_bar, &(struct verdict_bar){&words, steps});
     const struct sutra_table *events = sutra_result_table(SUTRA_RESULT(overview), SUTRA_OVERVIEW_EVIDENCE, NULL);
     out_add(out, "<ol class=\"findings\">\n");
     for (unsigned i = 0; i < words.n_findings; i++)

@@ -8,6 +8,7 @@
  */
 #include "report/verdict_words.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,9 +47,9 @@ static const struct {
     [SUTRA_PART_DATA] = {'d', "data loader", "data loader", COLOUR_WAIT_DATA},
     [SUTRA_PART_SYNC] = {'s', "sync", "sync", COLOUR_WAIT_SYNC},
     [SUTRA_PART_SETUP] = {'u', "setup", "setup", COLOUR_OTHER_WORK},
-    [SUTRA_PART_QUEUED] = {'?', "", "launched before", COLOUR_IDLE},
+    [SUTRA_PART_QUEUED] = {'?', "", "launched but not started", COLOUR_IDLE},
     [SUTRA_PART_AFTER] = {'?', "", "after the last GPU activity", COLOUR_IDLE},
-    [SUTRA_PART_UNKNOWN] = {'?', "", "of unknown launches", COLOUR_IDLE},
+    [SUTRA_PART_UNKNOWN] = {'?', "", "launch not recorded", COLOUR_IDLE},
     [SUTRA_PART_OUTSIDE_STEP] = {'o', "outside this rank's step", "outside this rank's step", COLOUR_COUNT},
 };
 
@@ -147,10 +148,12 @@ static void make_header(struct words_maker *maker) {
                           verdict->n_ranks > 1 ? " (the longest rank's)" : "",
                           strcmp(verdict->basis, "repetition") == 0 ? " (repeating kernels)" : "");
         else
-            buffer_format(&maker->buffer, "%sno steps found: T is the whole trace, %s", separator, words->step_time);
-        if (verdict->excluded_us > 0)
-            buffer_format(&maker->buffer, "; first %s skipped (%s)", step_text(verdict->excluded_us).text,
-                          verdict->excluded_by);
+            buffer_format(&maker->buffer, "%sno steps found: shares are of the %s trace, %s", separator,
+                          verdict->n_ranks > 1 ? "longest" : "whole", words->step_time);
+        if (verdict->excluded_us > 0) /* the guards that exclude: trace_edge, startup */
+            buffer_format(&maker->buffer, "; first %s excluded (%s)", step_text(verdict->excluded_us).text,
+                          strcmp(verdict->excluded_by, rule_trace_edge.name) == 0 ? "work launched before the trace"
+                                                                                  : "warm-up");
     } else {
         buffer_format(&maker->buffer, "%sno GPU activity", separator);
     }
@@ -210,11 +213,14 @@ static void make_could(struct words_maker *maker) {
                       limit ? limit : "", limit ? " is the limit" : "");
     else if (has_startup)
         buffer_format(&maker->buffer, "Unknown: the trace is mostly warm-up. Record it after a warm-up.");
-    else if (verdict->unexplained_percent < UNKNOWN_PERCENT)
-        buffer_format(&maker->buffer, "No gap to remove; only faster or fewer kernels help.");
-    else
+    else if (verdict->unexplained_percent >= UNKNOWN_PERCENT)
         buffer_format(&maker->buffer, "Unknown: no finding has a saving, and %.0f%% of the time is not explained.",
                       verdict->unexplained_percent);
+    else if (verdict->n_achievable == 0 &&
+             100 - verdict->shares[SUTRA_PART_COMPUTE] - verdict->unexplained_percent >= UNKNOWN_PERCENT)
+        buffer_format(&maker->buffer, "Unknown: no finding has a known saving.");
+    else
+        buffer_format(&maker->buffer, "No gap to remove; only faster or fewer kernels help.");
     maker->words->could = finish_text(maker);
 }
 
@@ -396,21 +402,29 @@ static void make_finding(struct words_maker *maker, size_t number) {
     for (size_t i = 0; i < finding->n_part_of; i++)
         for (size_t k = 0; k < maker->n_findings; k++)
             if (strcmp(maker->findings[k].rule, finding->part_of[i]) == 0)
-                buffer_format(&maker->buffer, " Part of %zu: do not add.", k + 1);
+                buffer_format(&maker->buffer, " Part of finding %zu: do not add.", k + 1);
     words->seen = finish_text(maker);
     make_where(maker, finding, rule, words);
     for (size_t i = 0; i < finding->n_remedies; i++)
         append_sentence(maker, finding->remedies[i].text);
     words->fix = finish_text(maker);
-    if (*finding->check_metric) {
-        if (*finding->check_now)
+    /* A metric of 0 today can only rise: no check prints that it must fall. */
+    const char *after = finding->check_after;
+    const bool is_zero = strcmp(finding->check_now, "0") == 0,
+               rises = strcmp(after, "must rise") == 0 || strcmp(after, "must exceed 0") == 0;
+    if (*finding->check_metric && (!is_zero || rises)) {
+        if (*finding->check_now && !is_zero)
             buffer_format(&maker->buffer, "%s ", finding->check_now);
         /* Without steps, counts are of the trace. */
         const char *per_step = maker->verdict->n_steps ? NULL : strstr(finding->check_metric, " per step");
         buffer_format(&maker->buffer, "%.*s%s", per_step ? (int)(per_step - finding->check_metric) : 200,
                       finding->check_metric, per_step ? per_step + strlen(" per step") : "");
-        if (*finding->check_after)
-            buffer_format(&maker->buffer, " %s", finding->check_after);
+        if (is_zero && maker->buffer.length) {
+            maker->buffer.bytes[0] = (char)toupper((unsigned char)maker->buffer.bytes[0]);
+            after = "must exceed 0 (none today)";
+        }
+        if (*after)
+            buffer_format(&maker->buffer, " %s", after);
         if (maker->buffer.bytes && !strchr(".!?", maker->buffer.bytes[maker->buffer.length - 1]))
             buffer_format(&maker->buffer, ".");
     }

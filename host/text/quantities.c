@@ -213,6 +213,14 @@ struct figure count_text(uint64_t count) {
     return figure;
 }
 
+struct figure mean_count_text(double mean) {
+    struct figure figure;
+    if (!(mean > 0 && mean < 9.95))
+        return count_text(mean > 0 ? (uint64_t)llrint(mean) : 0);
+    snprintf(figure.text, sizeof figure.text, "%.2g", mean);
+    return figure;
+}
+
 struct figure counted_text(uint64_t count, const char *one, const char *several) {
     struct figure figure;
     snprintf(figure.text, sizeof figure.text, "%.26s %s", count_text(count).text, count == 1 ? one : several);

@@ -16,6 +16,9 @@ struct figure {
 /* "1,234,567" */
 struct figure count_text(uint64_t count);
 
+/* The mean of a count per step: "1,234"; below 10 two significant digits: "7.8", "0.18". */
+struct figure mean_count_text(double mean);
+
 /* "1 rank", "2,345 ranks": a number and its noun, singular and plural. */
 struct figure counted_text(uint64_t count, const char *one, const char *several);
 

@@ -10,17 +10,17 @@ for trace in devices devices/device.*.json; do
     grep -q '^Next:' screen || echo "$trace: no commands"
 done
 
-echo "commands run as they are printed, also with a path that needs quotes:"
+echo "commands run as they are printed, without the purpose after them, also with a path that needs quotes:"
 mkdir "my traces"
 cp devices/device.2.json "my traces/rank 2's.json"
 sutra analyze "my traces/rank 2's.json" 2>/dev/null >screen
 sed -n '/^  sutra cut/,/-o/p' screen
-sed -n '/^  sutra cut/,/-o/p' screen >command.sh
+sed -n '/^  sutra cut/,/-o/p' screen | sed 's/  for Perfetto$//' >command.sh
 sh command.sh 2>&1 | grep -c 'events kept'
 sutra analyze "my traces/rank 2's.json" -o out 2>/dev/null | grep 'sutra analyze' || echo "no command for the report, which was written"
 
 echo "ranges of a part of the trace count from its first event:"
-sutra analyze devices/device.2.json --step 5 2>/dev/null | sed -n '/^  sutra cut/,/-o/p' >command.sh
+sutra analyze devices/device.2.json --step 5 2>/dev/null | sed -n '/^  sutra cut/,/-o/p' | sed 's/  for Perfetto$//' >command.sh
 sh command.sh >/dev/null 2>&1
 gzip -dc host_bound.json.gz | grep -c 'ProfilerStep#5"'
 

@@ -6,8 +6,10 @@
 #include <inttypes.h>
 #include <libdeflate.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analyze/memory/memory.h"
 #include "base/error.h"
@@ -50,12 +52,51 @@ uint32_t memory_copy_name(struct sutra_memory *memory, const struct strings *str
     return names[string] - 1;
 }
 
+static bool is_separator(const char *path, char c) {
+    return c == '/' || (c == '\\' && *path != '/');
+}
+
+const char *memory_path_find(const char *path, size_t n, const char *part) {
+    const size_t length = strlen(part);
+    for (const char *at = path; (size_t)(path + n - at) >= length; at++) {
+        size_t i = 0;
+        while (i < length && (at[i] == part[i] || (part[i] == '/' && is_separator(path, at[i]))))
+            i++;
+        if (i == length)
+            return at;
+    }
+    return NULL;
+}
+
+const char *memory_path_file(const char *path, size_t n) {
+    const char *file = path + n;
+    while (file > path && !is_separator(path, file[-1]))
+        file--;
+    return file;
+}
+
 bool memory_path_has_folder(const char *path, size_t n, const char *folder) {
-    size_t length = strlen(folder);
-    for (const char *at = path; (at = memmem(at, n - (size_t)(at - path), folder, length)); at++)
-        if (at == path || at[-1] == '/')
-            return true;
-    return false;
+    char inner[32];
+    snprintf(inner, sizeof inner, "/%s", folder);
+    return memory_path_find(path, n, inner) || memory_path_find(path, MIN(n, strlen(folder)), folder);
+}
+
+/* Whether a directory of installed packages begins at `at`. */
+static bool is_packages_folder(const char *at, const char *end) {
+    return end - at >= 13 && (memcmp(at, "site-packages", 13) == 0 || memcmp(at, "dist-packages", 13) == 0);
+}
+
+/* Whether a directory of Windows, which ends at `end`, contains a Python: "Python312", "anaconda3", "miniforge3", or a
+ * directory of "envs" (conda) or "versions" (pyenv). */
+static bool is_windows_python(const char *path, const char *end) {
+    static const char *const names[] = {"python", "conda", "forge"};
+    const char *name = memory_path_file(path, (size_t)(end - path));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (const char *at = name; at + strlen(names[i]) <= end; at++)
+            if (strncasecmp(at, names[i], strlen(names[i])) == 0)
+                return true;
+    return (name - path >= 6 && memcmp(name - 6, "\\envs\\", 6) == 0) ||
+           (name - path >= 10 && memcmp(name - 10, "\\versions\\", 10) == 0);
 }
 
 bool memory_is_library_path(const char *path, size_t n) {
@@ -70,9 +111,14 @@ bool memory_is_library_path(const char *path, size_t n) {
         if (!folder)
             return false;
         folder++;
-        if (end - folder < 13 || (memcmp(folder, "site-packages", 13) != 0 && memcmp(folder, "dist-packages", 13) != 0))
+        if (!is_packages_folder(folder, end))
             return true;
     }
+    /* The same of Windows: "...\Python312\Lib\". */
+    for (const char *at = path; n && *path != '/' && (at = memchr(at, '\\', (size_t)(end - at))); at++)
+        if (end - at > 5 && at[4] == '\\' && strncasecmp(at + 1, "lib", 3) == 0 && !is_packages_folder(at + 5, end) &&
+            is_windows_python(path, at))
+            return true;
     return false;
 }
 

@@ -67,7 +67,7 @@ static uint8_t classify_file(struct snapshot *s, uint32_t string) {
         memory_path_has_folder(text, n, "opt_einsum/") || memory_is_library_path(text, n))
         flags |= FRAME_LIBRARY;
     for (size_t i = 0; i < sizeof omitted / sizeof *omitted; i++)
-        if (contains(text, n, omitted[i]))
+        if (memory_path_find(text, n, omitted[i]))
             flags |= FRAME_OMITTED;
     return s->file_flags[string] = (uint8_t)flags;
 }
@@ -167,9 +167,8 @@ static inline unsigned flags_of_frame(struct snapshot *s, object_t object) {
 static void append_file_name(const struct strings *strings, uint32_t file, struct buffer *text) {
     const char *path = strings_text(strings, file);
     size_t length = strings_length(strings, file);
-    const char *slash = memrchr(path, '/', length);
-    size_t skip = slash ? (size_t)(slash + 1 - path) : 0;
-    buffer_append(text, path + skip, length - skip);
+    const char *name = memory_path_file(path, length);
+    buffer_append(text, name, (size_t)(path + length - name));
 }
 
 /* "file.py:12:function" */
@@ -186,7 +185,7 @@ static uint32_t name_frame(struct snapshot *s, const struct snapshot_frame *fram
     size_t file_length = strings_length(&s->objects->strings, frame->file);
     size_t name_length = strings_length(&s->objects->strings, frame->name);
     struct buffer text = {0};
-    if (contains(file, file_length, "/torchinductor_"))
+    if (memory_path_find(file, file_length, "/torchinductor_"))
         buffer_append(&text, "<compiled>", 10);
     else
         append_file_name(&s->objects->strings, frame->file, &text);

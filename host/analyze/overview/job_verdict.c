@@ -257,7 +257,7 @@ static void publish_evidence(const struct joining *joining, const struct overvie
         .streams = copy_ids(arena, range->streams, range->n_streams),
         .n_threads = range->n_threads,
         .n_streams = range->n_streams,
-        .command = arena_format(arena, "sutra cut %s --overlap --from %lld --to %lld -o %s.json.gz",
+        .command = arena_format(arena, "sutra cut %s --overlap --from-us %lld --to-us %lld -o %s.json.gz",
                                 shell_word(arena, rank->path), (long long)range->from_us, (long long)range->to_us,
                                 finding->rule->name)};
 }

@@ -204,7 +204,7 @@ static enum sutra_status find_exposed_comm(struct diagnosis *d, struct sutra_err
     copy_finding_name(d, caller, finding->where.frame, sizeof finding->where.frame);
     finding->facts |= fact | (is_many ? (uint32_t)FACT_MANY_SHORT : 0) | (in_forward ? (uint32_t)FACT_FORWARD : 0);
     if (is_many)
-        set_finding_now(finding, "%s", count_text((uint64_t)llrint(per_step)).text);
+        set_finding_now(finding, "%s", mean_count_text(per_step).text);
     else
         set_finding_now(finding, "%s", brief_time_text(exposed / measures->n_steps).text);
     add_finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
@@ -404,7 +404,7 @@ static enum sutra_status find_slow_collective(struct diagnosis *d, struct sutra_
         short_text(strings_text(&calls->strings, best->what), 24).text, (long long)best->n_in,
         brief_time_text(best_ns).text, bandwidth / 1e9, link / 1e9);
     set_finding_saving(d, finding, saving);
-    set_finding_now(finding, "%.1f of %.0f GB/s", bandwidth / 1e9, link / 1e9);
+    set_finding_now(finding, bandwidth < 1e9 ? "%.2g of %.0f GB/s" : "%.1f of %.0f GB/s", bandwidth / 1e9, link / 1e9);
     add_finding_number(finding, "bus_gb_per_s", bandwidth / 1e9);
     add_finding_number(finding, "link_gb_per_s", link / 1e9);
     add_finding_number(finding, "large_collectives", n_large);

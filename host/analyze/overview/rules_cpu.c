@@ -196,7 +196,7 @@ static enum sutra_status find_small_kernels_optimizer(struct diagnosis *d, struc
         copy_finding_name(d, op, finding->subject, sizeof finding->subject);
     }
     if (is_many)
-        set_finding_now(finding, "%s", count_text((uint64_t)llrint(kernels)).text);
+        set_finding_now(finding, "%s", mean_count_text(kernels).text);
     else
         set_finding_now(finding, "%s", brief_time_text(host / measures->n_steps).text);
     add_finding_number(finding, "kernels", kernels);
@@ -281,7 +281,7 @@ const struct finding_rule rule_ddp_buffers = {
     .title = "DDP buffer broadcast",
     .find = find_ddp_buffers,
     .fix = "buffers were not broadcast",
-    .metric = "of idle time in it per step",
+    .metric = "of idle time in buffer broadcasts per step",
     .after = "must go to 0",
     .remedies = {{.lines = {{"Set broadcast_buffers=False if ranks need not share buffers.",
                              "torch.nn.parallel.DistributedDataParallel", DDP_PAGE, 0}}}},
@@ -400,7 +400,7 @@ static enum sutra_status find_sync(struct diagnosis *d, struct sutra_error *erro
                       sizeof finding->where.frame);
     copy_finding_name(d, caller.op, finding->subject, sizeof finding->subject);
     double per_step = n / measures->n_steps;
-    set_finding_now(finding, per_step < 10 ? "%.2g" : "%.0f", per_step); /* 0.5, not 0 */
+    set_finding_now(finding, "%s", mean_count_text(per_step).text); /* 0.5, not 0 */
     add_finding_number(finding, "idle_us", waits / 1000 / measures->n_steps);
     add_finding_number(finding, "waits", per_step);
     add_finding_number(finding, "min_step_us", (double)needed / 1000 / measures->n_steps);

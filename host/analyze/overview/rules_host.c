@@ -486,7 +486,7 @@ const struct finding_rule rule_cpu_preprocessing = {
     .uses_launches = true,
     .cpu = CPU_IS_RELIEVED,
     .fix = "the CPU prepared its work in parallel",
-    .metric = "of idle time in it per step",
+    .metric = "of idle time without launches per step",
     .after = "must go to 0",
     .remedies =
         {
@@ -567,8 +567,7 @@ static enum sutra_status find_host_bound(struct diagnosis *d, struct sutra_error
                       (measures->n_graph_launches ? FACT_GRAPHS : 0) |
                       (measures->n_launches < ONE_SHOT_LAUNCHES ? FACT_FEW_LAUNCHES : 0);
     const bool is_engine = d->facts & FACT_ENGINE && !(d->facts & FACT_BACKWARD); /* which launches graphs */
-    set_finding_now(finding, "%s",
-                    count_text(is_engine ? measures->n_graph_launches : (uint64_t)llrint(launches)).text);
+    set_finding_now(finding, "%s", mean_count_text(is_engine ? (double)measures->n_graph_launches : launches).text);
     add_finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     add_finding_number(finding, "busy_percent", busy / measures->window * 100);
     add_finding_number(finding, "launches", launches);
@@ -614,7 +613,7 @@ const struct finding_rule rule_host_bound = {
                         "--disable-cuda-graph", SGLANG_PAGE, FACT_CUDA},
                        {"Larger batches also keep the GPU busy.", NULL, SGLANG_PAGE, 0}},
              .metric = "graph launches",
-             .after = "must exceed 0"},
+             .after = "must rise"},
             {.situation = "engine",
              .needs = FACT_ENGINE | FACT_VLLM,
              .excludes = FACT_BACKWARD,
@@ -626,7 +625,7 @@ const struct finding_rule rule_host_bound = {
                         "cudagraph_mode", VLLM_PAGE, FACT_CUDA},
                        {"Larger batches also keep the GPU busy.", NULL, VLLM_PAGE, 0}},
              .metric = "graph launches",
-             .after = "must exceed 0"},
+             .after = "must rise"},
             {.situation = "engine",
              .needs = FACT_ENGINE,
              .excludes = FACT_BACKWARD,
@@ -636,7 +635,9 @@ const struct finding_rule rule_host_bound = {
                        {"Let the engine compile the model and capture HIP graphs: "
                         "torch.compile(mode=\"reduce-overhead\").",
                         "torch.compile", COMPILE_PAGE, FACT_CUDA},
-                       {"Larger batches also keep the GPU busy.", NULL, TUNING_PAGE, 0}}},
+                       {"Larger batches also keep the GPU busy.", NULL, TUNING_PAGE, 0}},
+             .metric = "graph launches",
+             .after = "must rise"},
             {.situation = "compiled",
              .needs = FACT_COMPILED,
              .excludes = FACT_GRAPHS,

@@ -157,7 +157,7 @@ static void write_bar(struct screen *screen, const struct verdict_words *words) 
         if (part->percent < 1)
             continue;
         int length =
-            snprintf(text, sizeof text, "%s%s%s %.0f%%", part->name, *part->name ? " " : "", part->time, part->percent);
+            snprintf(text, sizeof text, "%s %s %.0f%%", *part->name ? part->name : "rest", part->time, part->percent);
         unsigned at = BAR_INDENT + n % 2 * LEGEND_WIDTH;
         if (n > 0 && part->symbol == '?' && screen->column + 5 + (unsigned)length <= COLUMNS) {
             at = screen->column + 3; /* the short entry of the rest needs no line of its own */
@@ -222,21 +222,25 @@ static void write_finding(struct screen *screen, const struct finding_words *fin
 }
 
 /* The end of the words of a command that fit on a line of `columns`: a line ends before an option, outside of quotes.
- * The first line ends before the first option if even the words before it are too long. */
+ * The first line ends before the first option if even the words before it are too long. The line of a command
+ * without options ends before its last word, if this word fits on a line. */
 static const char *command_line_end(const char *command, unsigned columns) {
-    const char *best = NULL;
+    const char *best = NULL, *last = NULL;
     bool is_quoted = false;
     for (const char *at = command; *at; at++) {
         if (*at == '\\' && at[1] && !is_quoted)
             at++;
         else
             is_quoted ^= *at == '\'';
+        last = *at == ' ' && !is_quoted ? at : last;
         if (*at != ' ' || at[1] != '-' || is_quoted || (best && columns_of(command, (size_t)(at - command)) > columns))
             continue;
         best = at;
-        if (strncmp(at, " --from ", 8) == 0) /* the limits of a range are on one line */
+        if (strncmp(at, " --from-us ", 11) == 0) /* the limits of a range are on one line */
             break;
     }
+    if (!best && last && columns_of(last + 1, strlen(last + 1)) + COMMAND_INDENT <= COLUMNS)
+        best = last;
     return best ? best : command + strlen(command);
 }
 
@@ -273,14 +277,15 @@ static void write_next(struct screen *screen, const struct sutra_verdict *verdic
                 write_spaces(screen, COMMAND_INDENT);
             }
         }
+        /* The purpose, aligned if it fits; without room for all of it, its end after the comma. */
         const unsigned at = MAX(width + 2, screen->column) + 2;
-        const unsigned columns = columns_of(next->text, strlen(next->text));
-        if (columns && at + columns <= COLUMNS) {
-            write_spaces(screen, at);
-            write_words(screen, next->text);
-        } else if (columns && screen->column + 2 + columns <= COLUMNS) {
-            write_spaces(screen, screen->column + 2);
-            write_words(screen, next->text);
+        const char *text = next->text, *comma = strstr(text, ", ");
+        if (comma && screen->column + 2 + columns_of(text, strlen(text)) > COLUMNS)
+            text = comma + 2;
+        const unsigned columns = columns_of(text, strlen(text));
+        if (columns && screen->column + 2 + columns <= COLUMNS) {
+            write_spaces(screen, at + columns <= COLUMNS ? at : screen->column + 2);
+            write_words(screen, text);
         }
         end_line(screen);
     }
