@@ -28,13 +28,6 @@ OWNED_TYPE(operators)
 OWNED_TYPE(operators_ranks)
 OWNED_TYPE(overview)
 
-static unsigned count_tables(const void *result, int n) {
-    unsigned n_tables = 0;
-    for (int id = 0; id < n; id++)
-        n_tables += sutra_result_table(result, (uint32_t)id, NULL) != NULL;
-    return n_tables;
-}
-
 /* ---- analyze hta ---- */
 
 #define HTA_EVENTS(step)                                                                                               \
@@ -74,7 +67,7 @@ static enum sutra_status analyze_hta(struct run *run, struct sutra_error *error)
         if (table)
             TRY(sutra_table_write(run->context, table, SUTRA_TABLE_CSV, output(run, "table"), NULL, error));
     }
-    run->result = count_tables(SUTRA_RESULT(ranks), SUTRA_HTA_N_TABLES);
+    run->result = digest_tables(run, SUTRA_RESULT(ranks));
     TRY(sutra_hta_ranks_write_list(run->context, ranks, SUTRA_HTA_LIST_STRAGGLERS, output(run, "list"), NULL, error));
     return sutra_hta_ranks_write_stragglers(run->context, ranks, NULL, 0, 2, output(run, "stragglers"), NULL, error);
 }
@@ -85,7 +78,7 @@ static enum sutra_status analyze_hta_trace(struct run *run, struct sutra_error *
     OWN(hta, hta);
     TRY(parse_device(run, 0, &trace, error));
     TRY(sutra_hta_run(run->context, trace, NULL, &hta, error));
-    run->result = count_tables(SUTRA_RESULT(hta), SUTRA_HTA_N_TABLES);
+    run->result = digest_tables(run, SUTRA_RESULT(hta));
     return SUTRA_OK;
 }
 
@@ -113,8 +106,12 @@ static const struct sutra_dlrm_options dlrm_options[] = {
 static enum sutra_status analyze_dlrm(struct run *run, struct sutra_error *error) {
     OWN(device_trace, trace);
     OWN(dlrm, dlrm);
+    struct sutra_dlrm_report report = {.size = sizeof report};
     TRY(parse_device(run, run->variant, &trace, error));
     TRY(sutra_dlrm_analyze(run->context, trace, &dlrm_options[run->variant], &dlrm, error));
+    sutra_dlrm_report(dlrm, &report);
+    DIGEST_MEMBERS(run, report, iters, qps);
+    DIGEST_MEMBERS(run, report, n_without_ts, n_forwards);
     return sutra_dlrm_write(run->context, dlrm, run->folder, "m", NULL, error);
 }
 
@@ -171,8 +168,7 @@ static enum sutra_status analyze_operators(struct run *run, struct sutra_error *
     const bool is_tracelens = run->variant == OPERATORS_TRACELENS;
     TRY(is_tracelens ? sutra_tracelens_run(run->context, trace, 0, &operators, error)
                      : sutra_operators_run(run->context, trace, &options, &operators, error));
-    run->result =
-        count_tables(SUTRA_RESULT(operators), is_tracelens ? SUTRA_TRACELENS_N_TABLES : SUTRA_OPERATORS_N_TABLES);
+    run->result = digest_tables(run, SUTRA_RESULT(operators));
     return SUTRA_OK;
 }
 
@@ -331,7 +327,7 @@ static enum sutra_status hta_ranks(struct run *run, struct sutra_error *error) {
     OWN(hta_ranks, ranks);
     TRY(sutra_hta_ranks_run(run->context, run->path, 2, NULL, &ranks, error));
     COUNT_RANKS(run, sutra_hta_ranks_get, ranks);
-    run->result += count_tables(SUTRA_RESULT(ranks), SUTRA_HTA_N_TABLES);
+    run->result += digest_tables(run, SUTRA_RESULT(ranks));
     return SUTRA_OK;
 }
 
@@ -353,7 +349,7 @@ static enum sutra_status operators_ranks(struct run *run, struct sutra_error *er
     OWN(operators_ranks, ranks);
     TRY(sutra_operators_ranks_run(run->context, paths, 2, NULL, &ranks, error));
     COUNT_RANKS(run, sutra_operators_ranks_get, ranks);
-    run->result += count_tables(SUTRA_RESULT(ranks), SUTRA_OPERATORS_N_TABLES);
+    run->result += digest_tables(run, SUTRA_RESULT(ranks));
     return SUTRA_OK;
 }
 
@@ -361,7 +357,7 @@ static enum sutra_status collectives_ranks(struct run *run, struct sutra_error *
     OWN(collectives, collectives);
     TRY(sutra_collectives_run(run->context, run->path, 2, NULL, &collectives, error));
     COUNT_RANKS(run, sutra_collectives_at, collectives);
-    run->result += count_tables(SUTRA_RESULT(collectives), SUTRA_COLLECTIVES_N_TABLES);
+    run->result += digest_tables(run, SUTRA_RESULT(collectives));
     return SUTRA_OK;
 }
 
@@ -370,6 +366,7 @@ static enum sutra_status overview_ranks(struct run *run, struct sutra_error *err
         .size = sizeof options, .tables = true, .companion = sutra_hta_companion()};
     OWN(overview, overview);
     TRY(sutra_overview_run(run->context, run->path, 2, &options, &overview, error));
+    digest_tables(run, SUTRA_RESULT(overview));
     for (uint32_t id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
         run->result += (long)sutra_table_rows(sutra_result_table(SUTRA_RESULT(overview), id, NULL));
     return SUTRA_OK;
@@ -437,7 +434,7 @@ static enum sutra_status diff_traces(struct run *run, struct sutra_error *error)
     TRY(run->variant ? sutra_hta_compare_run_of(run->context, before, after, NULL, &hta, error)
                      : sutra_diff_run_of(run->context, before, after, &diff_options, &diff, error));
     const struct sutra_result *result = run->variant ? SUTRA_RESULT(hta) : SUTRA_RESULT(diff);
-    run->result = count_tables(result, (int)sutra_result_n_tables(result));
+    run->result = digest_tables(run, result);
     return SUTRA_OK;
 }
 
@@ -449,7 +446,7 @@ static enum sutra_status diff_files(struct run *run, struct sutra_error *error) 
     TRY(run->variant ? sutra_hta_compare_run(run->context, paths, 1, paths + 1, 1, NULL, &hta, error)
                      : sutra_diff_run(run->context, paths, 1, paths + 1, 1, &diff_options, &diff, error));
     const struct sutra_result *result = run->variant ? SUTRA_RESULT(hta) : SUTRA_RESULT(diff);
-    run->result = count_tables(result, (int)sutra_result_n_tables(result));
+    run->result = digest_tables(run, result);
     return SUTRA_OK;
 }
 
