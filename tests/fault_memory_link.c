@@ -409,6 +409,37 @@ static enum sutra_status cut_and_repair(struct run *run, struct sutra_error *err
     return sutra_repair_write(run->context, repair, output(run, "repaired.json"), NULL, error);
 }
 
+/* 100 threads with an operator each. For every second thread, an end of an arrow is at the end of the file. */
+static void make_threads(struct run *run) {
+    size_t size;
+    free(run->text[0]);
+    FILE *out = open_memstream(&run->text[0], &size);
+    assert_non_null(out);
+    fprintf(out, "{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"m\"}");
+    for (int i = 0; i < 100; i++)
+        fprintf(out, ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d}",
+                i / 2, i, 10 * i, i % 4 ? 1 : 9);
+    for (int i = 0; i < 100; i += 2)
+        fprintf(out, ",{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"s\",\"id\":%d,\"pid\":%d,\"tid\":%d,\"ts\":%d}", i,
+                i / 2, i, 10 * i);
+    fprintf(out, "]}");
+    fclose(out);
+    run->size[0] = size;
+}
+
+static enum sutra_status cut_threads(struct run *run, struct sutra_error *error) {
+    const struct sutra_selection selection = {.size = sizeof selection, .min_us = 5};
+    struct sutra_cut_report report = {.size = sizeof report};
+    OWN(device_trace, device);
+    OWN(cut, cut);
+    TRY(parse_device(run, 0, &device, error));
+    TRY(sutra_cut_run(run->context, device, NULL, &selection, &cut, error));
+    sutra_cut_report(cut, &report);
+    DIGEST_MEMBERS(run, report, n_events, n_nodes_kept);
+    run->result = (long)report.n_arrow_ends_kept;
+    return sutra_cut_write(run->context, cut, output(run, "device.json"), NULL, error);
+}
+
 /* ---- merge ---- */
 
 #define ALL_REDUCE(ts)                                                                                                 \
@@ -795,6 +826,8 @@ static const struct operation operations[] = {
                   {"device.pairs", "fwdbwd"}}},
     {"cut", cut_and_repair, {{"host", malformed_host}, {"device", malformed_device}}, .is_lenient = true,
      .min_allocations = 40, .min_files = 4},
+    {"cut_threads", cut_threads, {{"device", ""}}, .set_up = make_threads, .min_allocations = 30, .min_result = 25,
+     .min_files = 1},
     {"merge", merge, {{"rank0.json", ALL_REDUCE("3")}, {"rank1.json", ALL_REDUCE("2")}}, .n_variants = 3,
      .min_allocations = 50, .min_files = 1},
     {"merge_processes", merge,
