@@ -13,12 +13,17 @@ failed() {
     n_failed=$((n_failed + 1))
 }
 
+# The default action of SIGHUP, which nohup ignores.
+defaults="env --default-signal=HUP"
+$defaults true 2>/dev/null || defaults=
+
 # interrupt SIGNAL CODE OPTION...: links over an old file and ends that when the new one appears beside it.
 interrupt() {
     signal=$1 wanted=$2
     shift 2
     echo old >"$work/out/out.json"
-    "$SUTRA" link "$work/host.json" "$work/device.json" -o "$work/out/out.json" --no-sync -q "$@" 2>"$work/err" &
+    # shellcheck disable=SC2086
+    $defaults "$SUTRA" link "$work/host.json" "$work/device.json" -o "$work/out/out.json" --no-sync -q "$@" 2>"$work/err" &
     program=$!
     while [ "$(ls -A "$work/out")" = out.json ] && kill -0 $program 2>/dev/null; do :; done
     kill -"$signal" $program 2>/dev/null

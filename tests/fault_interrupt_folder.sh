@@ -14,9 +14,10 @@ failed() {
     n_failed=$((n_failed + 1))
 }
 
-# run COMMAND...: with the default action of SIGINT, which a shell ignores for jobs in the background.
+# run COMMAND...: with the default actions of the signals. A shell ignores SIGINT for jobs in the background, and nohup
+# ignores SIGHUP.
 run() {
-    env --default-signal=INT true 2>/dev/null && exec env --default-signal=INT,PIPE "$SUTRA" "$@"
+    env --default-signal=INT true 2>/dev/null && exec env --default-signal=INT,PIPE,HUP,TERM "$SUTRA" "$@"
     exec "$SUTRA" "$@"
 }
 

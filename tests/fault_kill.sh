@@ -19,9 +19,14 @@ gen() {
     "$SUTRA" gen --events "${1:-60k}" --seed 4 --host "$work/out/host.json" --device "$work/out/device.json"
 }
 
+# The default action of SIGHUP, which nohup ignores.
+defaults="env --default-signal=HUP"
+$defaults true 2>/dev/null || defaults=
+
 # hit SIGNAL: starts gen and sends it the signal once a file is there.
 hit() {
-    exec "$SUTRA" gen --events 600k --seed 4 --host "$work/out/host.json" --device "$work/out/device.json" &
+    # shellcheck disable=SC2086
+    exec $defaults "$SUTRA" gen --events 600k --seed 4 --host "$work/out/host.json" --device "$work/out/device.json" &
     program=$!
     while [ -z "$(ls -A "$work/out")" ] && kill -0 $program 2>/dev/null; do :; done
     kill -"$1" $program 2>/dev/null

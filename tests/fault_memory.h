@@ -4,8 +4,8 @@
  * The linker redirects the allocations of sutra's objects (not of other libraries) to the functions __wrap_... below.
  * Included once per program, which has a row of `struct operation` for each test of ctest.
  *
- * Each run must return SUTRA_OK or SUTRA_SYSTEM. Files that a run leaves must be complete. After SUTRA_OK, all files
- * and the result must be those of a run in which no allocation fails. The sanitizers detect leaks.
+ * Each run must return SUTRA_OK or SUTRA_SYSTEM. Files that a run leaves must be complete. After SUTRA_OK, all files,
+ * the result and the digest must be those of a run in which no allocation fails. The sanitizers detect leaks.
  */
 #ifndef TESTS_FAULT_MEMORY_H
 #define TESTS_FAULT_MEMORY_H
@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "link_case.h"
+#include "sutra/table.h"
 #include "trace_text.h"
 
 /* ---- Allocations that fail ---- */
@@ -64,7 +65,8 @@ struct run {
     size_t size[MAX_INPUTS];
     const char *path[MAX_INPUTS]; /* the same as files */
     char input_folder[64], folder[64];
-    long result; /* a count that is equal in all runs that succeed */
+    long result;     /* a count that is equal in all runs that succeed */
+    uint64_t digest; /* of numbers and tables that are equal in all runs that succeed */
 };
 
 struct operation {
@@ -88,6 +90,35 @@ struct operation {
     } expected[5];      /* texts that files of variant 0 contain */
     void (*test)(void); /* instead of all of these */
 };
+
+/* Adds bytes of a result to the digest (FNV-1a). */
+static inline void digest_bytes(struct run *run, const void *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        run->digest = (run->digest ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+}
+
+/* Adds the members `first` to `last` of a report, which are numbers without padding. */
+#define DIGEST_MEMBERS(run, report, first, last)                                                                       \
+    digest_bytes(run, &(report).first, (size_t)((const char *)(&(report).last + 1) - (const char *)&(report).first))
+
+/* Adds the tables of a result, and returns their number. */
+static inline long digest_tables(struct run *run, const struct sutra_result *result) {
+    long n_tables = 0;
+    for (uint32_t id = 0; id < sutra_result_n_tables(result); id++) {
+        const struct sutra_table *table = sutra_result_table(result, id, NULL);
+        struct sutra_column column;
+        const uint64_t n = table ? sutra_table_rows(table) : 0;
+        digest_bytes(run, &n, sizeof n);
+        for (uint32_t i = 0; n && sutra_table_column(table, i, &column); i++)
+            digest_bytes(run,
+                         column.integers ? (const void *)column.integers
+                         : column.reals  ? (const void *)column.reals
+                                         : (const void *)column.bytes,
+                         column.starts ? column.starts[n] : n * sizeof(int64_t));
+        n_tables += table != NULL;
+    }
+    return n_tables;
+}
 
 /* Objects that are freed when their block ends: OWN(linked, pair) is `struct sutra_linked *pair = NULL`. */
 #define FREED(function) __attribute__((cleanup(function)))
@@ -123,6 +154,7 @@ static enum sutra_status run_once(const struct operation *operation, struct run 
     const struct sutra_context_options options = {
         .size = sizeof options, .n_threads = n_threads, .device = SUTRA_DEVICE_CPU, .lenient = operation->is_lenient};
     run->result = 0;
+    run->digest = 0;
     if (!run->context)
         TRY(sutra_context_create(&options, &run->context, error));
     enum sutra_status status = operation->work(run, error);
@@ -203,6 +235,7 @@ struct outputs {
     char folder[64];
     int n_files;
     long result;
+    uint64_t digest;
 };
 
 /* Fails each allocation in turn until the operation needs no more. */
@@ -223,6 +256,8 @@ static void fail_each(const struct operation *operation, struct run *run, const 
             int n_files = sweep(run->folder, expected->folder, operation->may_differ, status && operation->is_partial);
             if (!status && (n_files != expected->n_files || run->result != expected->result))
                 fail_msg("allocation %ld: %d files, result %ld", n, n_files, run->result);
+            if (!status && run->digest != expected->digest)
+                fail_msg("allocation %ld: success with other numbers", n);
             assert_true(!again || !status);
         }
     }
@@ -255,8 +290,10 @@ static void try_variant(const struct operation *operation, int variant) {
             free(text);
         }
     expected.result = run.result;
+    expected.digest = run.digest;
     assert_true(expected.result >= operation->min_result);
     assert_int_equal(run_once(operation, &run, 1, &error), SUTRA_OK);
+    assert_true(run.digest == expected.digest);
     expected.n_files = sweep(run.folder, expected.folder, operation->may_differ, false);
     assert_true(expected.n_files >= operation->min_files);
     for (unsigned n_threads = 1; n_threads <= 1u || n_threads <= (unsigned)operation->max_threads; n_threads++) {

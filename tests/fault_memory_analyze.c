@@ -2,6 +2,7 @@
  * fault_memory_analyze.c - allocations fail while traces, snapshots and reports are analyzed, and while tables, partial
  * results and pages are written.
  */
+#include "analyze/collective_matches.h"
 #include "analyze/overview/verdict.h"
 #include "analyze/ranks.h"
 #include "columns/traces.h"
@@ -26,13 +27,6 @@ OWNED_TYPE(memory)
 OWNED_TYPE(operators)
 OWNED_TYPE(operators_ranks)
 OWNED_TYPE(overview)
-
-static unsigned count_tables(const void *result, int n) {
-    unsigned n_tables = 0;
-    for (int id = 0; id < n; id++)
-        n_tables += sutra_result_table(result, (uint32_t)id, NULL) != NULL;
-    return n_tables;
-}
 
 /* ---- analyze hta ---- */
 
@@ -73,7 +67,7 @@ static enum sutra_status analyze_hta(struct run *run, struct sutra_error *error)
         if (table)
             TRY(sutra_table_write(run->context, table, SUTRA_TABLE_CSV, output(run, "table"), NULL, error));
     }
-    run->result = count_tables(SUTRA_RESULT(ranks), SUTRA_HTA_N_TABLES);
+    run->result = digest_tables(run, SUTRA_RESULT(ranks));
     TRY(sutra_hta_ranks_write_list(run->context, ranks, SUTRA_HTA_LIST_STRAGGLERS, output(run, "list"), NULL, error));
     return sutra_hta_ranks_write_stragglers(run->context, ranks, NULL, 0, 2, output(run, "stragglers"), NULL, error);
 }
@@ -84,7 +78,7 @@ static enum sutra_status analyze_hta_trace(struct run *run, struct sutra_error *
     OWN(hta, hta);
     TRY(parse_device(run, 0, &trace, error));
     TRY(sutra_hta_run(run->context, trace, NULL, &hta, error));
-    run->result = count_tables(SUTRA_RESULT(hta), SUTRA_HTA_N_TABLES);
+    run->result = digest_tables(run, SUTRA_RESULT(hta));
     return SUTRA_OK;
 }
 
@@ -112,8 +106,12 @@ static const struct sutra_dlrm_options dlrm_options[] = {
 static enum sutra_status analyze_dlrm(struct run *run, struct sutra_error *error) {
     OWN(device_trace, trace);
     OWN(dlrm, dlrm);
+    struct sutra_dlrm_report report = {.size = sizeof report};
     TRY(parse_device(run, run->variant, &trace, error));
     TRY(sutra_dlrm_analyze(run->context, trace, &dlrm_options[run->variant], &dlrm, error));
+    sutra_dlrm_report(dlrm, &report);
+    DIGEST_MEMBERS(run, report, iters, qps);
+    DIGEST_MEMBERS(run, report, n_without_ts, n_forwards);
     return sutra_dlrm_write(run->context, dlrm, run->folder, "m", NULL, error);
 }
 
@@ -170,8 +168,7 @@ static enum sutra_status analyze_operators(struct run *run, struct sutra_error *
     const bool is_tracelens = run->variant == OPERATORS_TRACELENS;
     TRY(is_tracelens ? sutra_tracelens_run(run->context, trace, 0, &operators, error)
                      : sutra_operators_run(run->context, trace, &options, &operators, error));
-    run->result =
-        count_tables(SUTRA_RESULT(operators), is_tracelens ? SUTRA_TRACELENS_N_TABLES : SUTRA_OPERATORS_N_TABLES);
+    run->result = digest_tables(run, SUTRA_RESULT(operators));
     return SUTRA_OK;
 }
 
@@ -179,7 +176,8 @@ static enum sutra_status analyze_operators(struct run *run, struct sutra_error *
 
 #define SHAPES "\"Input Dims\":[[4,1024,64],[4,64,1024]],\"Input type\":[\"c10::BFloat16\",\"c10::BFloat16\"]"
 
-/* A data loader, attention_has_flops_and_bytes in several kernels, exposed communication, and a synchronizing memcpy. */
+/* A data loader, attention_has_flops_and_bytes in several kernels, exposed communication, all-reduces of equal size on
+ * two streams, whose waits for a straggler overlap in the second step, and a synchronizing memcpy. */
 static void make_steps(struct run *run) {
     struct made_trace made = {.head = H100};
     for (int step = 0; step < 2; step++) {
@@ -189,6 +187,15 @@ static void make_steps(struct run *run) {
         launch_by(&made, "aten::_softmax", "", 10, "softmax", 300);
         call(&made, "cudaLaunchKernel", CALL_US);
         queue(&made, "kernel", "ncclDevKernel_AllReduce", 300);
+        for (int stream = 8; stream < 10; stream++) {
+            call(&made, "cudaLaunchKernel", CALL_US);
+            event(&made,
+                  "\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce\",\"pid\":0,\"tid\":%d,\"ts\":%ld,\"dur\":%d,"
+                  "\"args\":{\"stream\":%d,\"correlation\":%d,\"Collective name\":\"allreduce\",\"In msg nelems\":1000,"
+                  "\"Out msg nelems\":1000,\"dtype\":\"Float\",\"Group size\":8}",
+                  stream, made.free_at, step ? 900 : 200, stream, made.n_calls);
+        }
+        made.free_at += step ? 900 : 200;
         call(&made, "cudaMemcpyAsync", CALL_US);
         queue(&made, "gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 200);
         wait_for_device(&made, "cudaStreamSynchronize");
@@ -225,9 +232,64 @@ static enum sutra_status analyze_overview(struct run *run, struct sutra_error *e
     if (!status)
         status = find_job_straggler(list, 2, &scratch, &found, NULL, error);
     run->result = verdict.n_findings;
+    assert_true(status || finding_of_rule(verdict.findings, verdict.n_findings, &rule_straggler));
     for (int i = 0; i < 2; i++)
         collective_calls_free(&ranks[i].calls);
     return status;
+}
+
+/* ---- Matches of collectives ---- */
+
+/* An arena of one block, of which `rest` bytes (a multiple of 16) are free. */
+static struct arena arena_with_rest(size_t rest) {
+    enum { BLOCK = 1 << 16, PIECE = 16000 };
+    struct arena arena = {0};
+    for (size_t left = BLOCK - rest, n; left > 0; left -= n) {
+        n = left < PIECE ? left : PIECE;
+        assert_non_null(arena_alloc(&arena, n - 1, 1)); /* takes n bytes */
+    }
+    return arena;
+}
+
+/* Ranks with different sequences, whose ends do not agree. As small arrays share a block of the arena, it has less and
+ * less room, so that each of them needs a new block once. */
+static void collectives_are_matched_or_memory_is_missing(void) {
+    static const char *const ranks[] = {"PAXAAYAQ", "RXAYAAZS", "PABXCYAQ"};
+    struct collective_calls calls;
+    assert_true(collective_calls_init(&calls));
+    uint32_t group = collective_group_add(&calls, "0", 1, "[0, 1, 2]", 9, 3, COLLECTIVES_OF_NCCL);
+    for (int64_t rank = 0; rank < 3; rank++)
+        for (int64_t i = 0; ranks[rank][i]; i++)
+            assert_true(collective_call_add(
+                &calls, &(struct collective_call){.rank = rank,
+                                                  .group = group,
+                                                  .what = strings_intern(&calls.strings, "allreduce", 9),
+                                                  .seq = CALL_UNKNOWN,
+                                                  .peer = CALL_UNKNOWN,
+                                                  .n_in = ranks[rank][i],
+                                                  .start_ns = i * 1000000 + rank * 70000000,
+                                                  .end_ns = (i + 1) * 1000000 + rank * i * i * 90000}));
+    long n_failed = 0;
+    row_t n_matches = 0;
+    for (size_t rest = 8192; rest > 0; rest -= 16) {
+        bool failed = true;
+        for (long n = 1; failed; n++) {
+            struct arena arena = arena_with_rest(rest);
+            struct collective_matches matches;
+            struct sutra_error error;
+            fail_allocation(n, false);
+            enum sutra_status status = collective_matches_find(&calls, &arena, &matches, &error);
+            failed = atomic_load(&has_failed);
+            fail_allocation(0, false);
+            n_failed += failed;
+            n_matches = n_matches ? n_matches : !status ? matches.n : 0;
+            assert_int_equal(status, failed ? SUTRA_SYSTEM : SUTRA_OK);
+            assert_true(failed || matches.n == n_matches);
+            arena_free(&arena);
+        }
+    }
+    print_message("%ld allocations\n", n_failed);
+    collective_calls_free(&calls);
 }
 
 /* ---- analyze --shard, --combine ---- */
@@ -265,7 +327,7 @@ static enum sutra_status hta_ranks(struct run *run, struct sutra_error *error) {
     OWN(hta_ranks, ranks);
     TRY(sutra_hta_ranks_run(run->context, run->path, 2, NULL, &ranks, error));
     COUNT_RANKS(run, sutra_hta_ranks_get, ranks);
-    run->result += count_tables(SUTRA_RESULT(ranks), SUTRA_HTA_N_TABLES);
+    run->result += digest_tables(run, SUTRA_RESULT(ranks));
     return SUTRA_OK;
 }
 
@@ -287,7 +349,7 @@ static enum sutra_status operators_ranks(struct run *run, struct sutra_error *er
     OWN(operators_ranks, ranks);
     TRY(sutra_operators_ranks_run(run->context, paths, 2, NULL, &ranks, error));
     COUNT_RANKS(run, sutra_operators_ranks_get, ranks);
-    run->result += count_tables(SUTRA_RESULT(ranks), SUTRA_OPERATORS_N_TABLES);
+    run->result += digest_tables(run, SUTRA_RESULT(ranks));
     return SUTRA_OK;
 }
 
@@ -295,7 +357,7 @@ static enum sutra_status collectives_ranks(struct run *run, struct sutra_error *
     OWN(collectives, collectives);
     TRY(sutra_collectives_run(run->context, run->path, 2, NULL, &collectives, error));
     COUNT_RANKS(run, sutra_collectives_at, collectives);
-    run->result += count_tables(SUTRA_RESULT(collectives), SUTRA_COLLECTIVES_N_TABLES);
+    run->result += digest_tables(run, SUTRA_RESULT(collectives));
     return SUTRA_OK;
 }
 
@@ -304,6 +366,7 @@ static enum sutra_status overview_ranks(struct run *run, struct sutra_error *err
         .size = sizeof options, .tables = true, .companion = sutra_hta_companion()};
     OWN(overview, overview);
     TRY(sutra_overview_run(run->context, run->path, 2, &options, &overview, error));
+    digest_tables(run, SUTRA_RESULT(overview));
     for (uint32_t id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
         run->result += (long)sutra_table_rows(sutra_result_table(SUTRA_RESULT(overview), id, NULL));
     return SUTRA_OK;
@@ -371,7 +434,7 @@ static enum sutra_status diff_traces(struct run *run, struct sutra_error *error)
     TRY(run->variant ? sutra_hta_compare_run_of(run->context, before, after, NULL, &hta, error)
                      : sutra_diff_run_of(run->context, before, after, &diff_options, &diff, error));
     const struct sutra_result *result = run->variant ? SUTRA_RESULT(hta) : SUTRA_RESULT(diff);
-    run->result = count_tables(result, (int)sutra_result_n_tables(result));
+    run->result = digest_tables(run, result);
     return SUTRA_OK;
 }
 
@@ -383,7 +446,7 @@ static enum sutra_status diff_files(struct run *run, struct sutra_error *error) 
     TRY(run->variant ? sutra_hta_compare_run(run->context, paths, 1, paths + 1, 1, NULL, &hta, error)
                      : sutra_diff_run(run->context, paths, 1, paths + 1, 1, &diff_options, &diff, error));
     const struct sutra_result *result = run->variant ? SUTRA_RESULT(hta) : SUTRA_RESULT(diff);
-    run->result = count_tables(result, (int)sutra_result_n_tables(result));
+    run->result = digest_tables(run, result);
     return SUTRA_OK;
 }
 
@@ -526,6 +589,7 @@ static const struct operation operations[] = {
     {"operators", analyze_operators, {{"trace", operators_trace}, {"capture.json", capture_trace}},
      .n_variants = N_OPERATORS, .min_allocations = 50, .min_result = 3},
     {"overview", analyze_overview, {{"trace", ""}}, .set_up = make_steps, .min_allocations = 50, .min_result = 5},
+    {"collectives", .test = collectives_are_matched_or_memory_is_missing},
     {"shard", shard, {SHARD_INPUTS}, .n_variants = 2, .min_allocations = 100, .min_result = 3, .min_files = 2,
      .may_differ = "0 1 3 5"},
     {"combine", combine, {SHARD_INPUTS}, .set_up = make_partial_results,

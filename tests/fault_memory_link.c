@@ -77,6 +77,25 @@ static void compress_inputs(struct run *run) {
     }
 }
 
+static void digest_summary(struct run *run, const struct sutra_device_summary *summary) {
+    DIGEST_MEMBERS(run, *summary, n_bytes, ts_end);
+    DIGEST_MEMBERS(run, *summary, n_categories, n_facts);
+    DIGEST_MEMBERS(run, *summary, n_unknown_launches, n_unknown_launches);
+    for (uint64_t i = 0; i < summary->n_categories; i++)
+        DIGEST_MEMBERS(run, summary->categories[i], count, count);
+    for (uint64_t i = 0; i < summary->n_unknown_calls; i++)
+        DIGEST_MEMBERS(run, summary->unknown_calls[i], count, count);
+}
+
+static void digest_link(struct run *run, const struct sutra_linked *linked) {
+    struct sutra_link_report report = {.size = sizeof report};
+    struct sutra_link_match match = {.size = sizeof match};
+    sutra_linked_report(linked, &report);
+    sutra_linked_match(linked, &match);
+    DIGEST_MEMBERS(run, report, n_host_nodes, n_gpu_unknown_launch);
+    DIGEST_MEMBERS(run, match, n_host_ops, n_matched);
+}
+
 static enum sutra_status link_pair(struct run *run, struct sutra_error *error) {
     const struct sutra_link_options options = {.size = sizeof options, .any_launch = true};
     const struct sutra_link_options names = {.size = sizeof names, .match = SUTRA_MATCH_NAMES};
@@ -88,11 +107,14 @@ static enum sutra_status link_pair(struct run *run, struct sutra_error *error) {
     OWN(linked, linked);
     TRY(parse_pair(run, 0, 1, &host, &device, error));
     TRY(sutra_device_trace_summary(run->context, device, &summary, error));
+    digest_summary(run, &summary);
     TRY(sutra_link(run->context, host, device, NULL, &first, error));
+    digest_link(run, first);
     enum sutra_status status = sutra_link(run->context, host, device, &names, &by_names, error);
     if (status && status != SUTRA_DATA) /* few operators of the traces have equal names */
         return status;
     TRY(sutra_link(run->context, host, device, &options, &linked, error));
+    digest_link(run, linked);
     return sutra_linked_write(run->context, linked, output(run, "linked.json"), NULL, error);
 }
 
@@ -160,13 +182,18 @@ static enum sutra_status link_legacy(struct run *run, struct sutra_error *error)
                                                  .positional = run->variant == LEGACY_POSITIONAL,
                                                  .line = check_line};
     struct sutra_advice advice = {.size = sizeof advice};
+    struct sutra_legacy_report report = {.size = sizeof report};
     OWN(host_trace, host);
     OWN(device_trace, device);
     OWN(legacy, legacy);
     TRY(parse_pair(run, 0, 1, &host, &device, error));
-    if (run->variant == LEGACY_ADVICE)
-        return sutra_advise(run->context, host, device, &advice, error);
-    TRY(sutra_legacy_link(run->context, host, device, &options, NULL, &legacy, error));
+    if (run->variant == LEGACY_ADVICE) {
+        TRY(sutra_advise(run->context, host, device, &advice, error));
+        DIGEST_MEMBERS(run, advice, n_host_rf, confidence);
+        return SUTRA_OK;
+    }
+    TRY(sutra_legacy_link(run->context, host, device, &options, &report, &legacy, error));
+    DIGEST_MEMBERS(run, report, n_host_nodes, edit_cost);
     return run->variant == LEGACY_POSITIONAL
                ? sutra_legacy_write_durations(run->context, legacy, output(run, "durations"), NULL, error)
                : sutra_legacy_write(run->context, legacy, output(run, "linked.json"), NULL, error);
@@ -264,14 +291,22 @@ static enum sutra_status find_paths(struct run *run, struct sutra_error *error) 
     OWN(critical_path, path);
     OWN(full_path, full);
     OWN(linked, linked);
+    struct sutra_critical_path_report report = {.size = sizeof report};
+    struct sutra_full_report full_report = {.size = sizeof full_report};
     TRY(parse_pair(run, 0, 1 + run->variant, &host, &device, error));
     TRY(sutra_critical_path_find(context, device, NULL, &path, error));
+    sutra_critical_path_report(path, &report);
+    DIGEST_MEMBERS(run, report, n_nodes, n_path_nodes);
+    DIGEST_MEMBERS(run, report, us, memory_us);
     for (int i = SUTRA_PATH_TEXT; i <= SUTRA_PATH_CHROME; i++)
         TRY(sutra_critical_path_write(context, path, (enum sutra_path_format)i, output(run, "path.%d", i), error));
     TRY(sutra_full_path_find(context, device, NULL, &full, error));
+    sutra_full_path_report(full, &full_report);
+    DIGEST_MEMBERS(run, full_report, n_nodes, kind_steps);
     for (int i = SUTRA_PATH_TEXT; i <= SUTRA_PATH_JSON; i++)
         TRY(sutra_full_path_write(context, full, (enum sutra_path_format)i, output(run, "full.%d", i), error));
     TRY(sutra_link(context, host, device, NULL, &linked, error));
+    digest_link(run, linked);
     return sutra_linked_write(context, linked, output(run, "linked.json"), NULL, error);
 }
 
@@ -358,13 +393,51 @@ static enum sutra_status cut_and_repair(struct run *run, struct sutra_error *err
     OWN(device_trace, device);
     OWN(cut, cut);
     OWN(repair, repair);
+    struct sutra_cut_report report = {.size = sizeof report};
+    struct sutra_repair_report repair_report = {.size = sizeof repair_report};
     TRY(parse_pair(run, 0, 1, &host, &device, error));
     TRY(sutra_cut_run(run->context, device, host, &selection, &cut, error));
+    sutra_cut_report(cut, &report);
+    DIGEST_MEMBERS(run, report, n_events, n_nodes_kept);
     TRY(sutra_cut_write(run->context, cut, output(run, "device.json"), NULL, error));
     TRY(sutra_cut_write_host(run->context, cut, output(run, "host.json"), NULL, error));
     TRY(sutra_cut_write(run->context, cut, output(run, "device.pftrace"), NULL, error));
     TRY(sutra_repair_parse(run->context, "device", run->text[1], run->size[1], &repair, error));
+    sutra_repair_report(repair, &repair_report);
+    DIGEST_MEMBERS(run, repair_report, n_bytes, n_skipped_bytes);
+    DIGEST_MEMBERS(run, repair_report, n, n);
     return sutra_repair_write(run->context, repair, output(run, "repaired.json"), NULL, error);
+}
+
+/* 100 threads with an operator each. For every second thread, an end of an arrow is at the end of the file. */
+static void make_threads(struct run *run) {
+    size_t size;
+    free(run->text[0]);
+    FILE *out = open_memstream(&run->text[0], &size);
+    assert_non_null(out);
+    fprintf(out, "{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"m\"}");
+    for (int i = 0; i < 100; i++)
+        fprintf(out, ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d}",
+                i / 2, i, 10 * i, i % 4 ? 1 : 9);
+    for (int i = 0; i < 100; i += 2)
+        fprintf(out, ",{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"s\",\"id\":%d,\"pid\":%d,\"tid\":%d,\"ts\":%d}", i,
+                i / 2, i, 10 * i);
+    fprintf(out, "]}");
+    fclose(out);
+    run->size[0] = size;
+}
+
+static enum sutra_status cut_threads(struct run *run, struct sutra_error *error) {
+    const struct sutra_selection selection = {.size = sizeof selection, .min_us = 5};
+    struct sutra_cut_report report = {.size = sizeof report};
+    OWN(device_trace, device);
+    OWN(cut, cut);
+    TRY(parse_device(run, 0, &device, error));
+    TRY(sutra_cut_run(run->context, device, NULL, &selection, &cut, error));
+    sutra_cut_report(cut, &report);
+    DIGEST_MEMBERS(run, report, n_events, n_nodes_kept);
+    run->result = (long)report.n_arrow_ends_kept;
+    return sutra_cut_write(run->context, cut, output(run, "device.json"), NULL, error);
 }
 
 /* ---- merge ---- */
@@ -380,8 +453,13 @@ static enum sutra_status merge(struct run *run, struct sutra_error *error) {
     /* With a memory of 1 byte, no events are kept, and all files are read twice. */
     const struct sutra_merge_options options = {
         .size = sizeof options, .selection = run->variant == 2 ? &step : NULL, .memory = run->variant == 1};
+    struct sutra_merge_report report = {.size = sizeof report};
     OWN(merged, merged);
-    return sutra_merge(run->context, run->path, run->n_inputs, &options, output(run, "all.json"), &merged, error);
+    TRY(sutra_merge(run->context, run->path, run->n_inputs, &options, output(run, "all.json"), &merged, error));
+    sutra_merged_report(merged, &report);
+    DIGEST_MEMBERS(run, report, n_ranks, n_ranks);
+    DIGEST_MEMBERS(run, report, n_events, n_bytes);
+    return SUTRA_OK;
 }
 
 /* ---- convert ---- */
@@ -416,7 +494,10 @@ static const char et_plus[] =
 static enum sutra_status convert(struct run *run, struct sutra_error *error) {
     const struct sutra_convert_options options = {.size = sizeof options};
     OWN(converted, converted);
+    struct sutra_convert_report report = {.size = sizeof report};
     TRY(sutra_convert_parse(run->context, "plus", run->text[0], run->size[0], &options, &converted, error));
+    sutra_converted_report(converted, &report);
+    DIGEST_MEMBERS(run, report, n_plus_nodes, n_rootless);
     TRY(sutra_converted_write_astra(run->context, converted, run->folder, 0, error));
     return sutra_converted_write(run->context, converted, output(run, "out.et"), NULL, error);
 }
@@ -448,14 +529,19 @@ static enum sutra_status check_and_draw(struct run *run, struct sutra_error *err
     const struct sutra_et_draw_options all = {.size = sizeof all, .collectives = true};
     struct sutra_context *context = run->context;
     struct sutra_et_info info = {.size = sizeof info};
+    struct sutra_et_check_report report = {.size = sizeof report};
     OWN(et, et);
     OWN(et_check, check);
     TRY(sutra_et_parse(context, "a.0.et", run->text[0], run->size[0], NULL, &et, error));
     TRY(sutra_et_info(context, et, &info, error));
+    DIGEST_MEMBERS(run, info, n_bytes, width);
+    DIGEST_MEMBERS(run, info, n_traffic, n_traffic);
     TRY(sutra_et_check_create(context, NULL, &check, error));
     TRY(sutra_et_check_add(check, et, error));
     TRY(sutra_et_check_add(check, et, error));
     TRY(sutra_et_check_finish(check, error));
+    sutra_et_check_report(check, &report);
+    DIGEST_MEMBERS(run, report, n_files, n_warnings);
     TRY(sutra_et_write_json(context, et, SUTRA_ET_LINES, output(run, "lines"), NULL, error));
     TRY(sutra_et_draw(context, et, &around, SUTRA_ET_DOT, output(run, "dot"), NULL, error));
     return sutra_et_draw(context, et, &all, SUTRA_ET_GRAPHML, output(run, "graphml"), NULL, error);
@@ -512,6 +598,17 @@ static const char et_plus_of_streams[] =
     TIMED("5", "k2", "2,'ts':30,'inclusive_dur':40,'cat':'kernel','stream':8") "]}";
 /* clang-format on */
 
+static void digest_simulation(struct run *run, const struct sutra_simulation *simulation) {
+    for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++) {
+        struct sutra_simulated_rank rank = {.size = sizeof rank};
+        sutra_simulation_rank(simulation, i, &rank);
+        DIGEST_MEMBERS(run, rank, rank, gpu_slowness);
+    }
+    const uint64_t counts[] = {sutra_simulation_n_waits(simulation), sutra_simulation_n_collectives(simulation),
+                               sutra_simulation_n_deadlocked(simulation), sutra_simulation_n_steps(simulation)};
+    digest_bytes(run, counts, sizeof counts);
+}
+
 /* Simulates two ranks with scaled durations and what-ifs, and from files with only the fields that it needs. */
 static enum sutra_status simulate(struct run *run, struct sutra_error *error) {
     static const char *const scales[] = {"name=~gem+:0.5", "op=a:2", "comm:1"};
@@ -528,11 +625,14 @@ static enum sutra_status simulate(struct run *run, struct sutra_error *error) {
     const struct sutra_et *const ets[] = {first, second};
     TRY(sutra_simulate(context, ets, NULL, 2, &options, &simulation, error));
     TRY(sutra_simulation_what_if(context, simulation, 2, error));
+    digest_simulation(run, simulation);
     TRY(sutra_simulation_write_trace(context, simulation, output(run, "trace"), NULL, error));
     for (int rank = 0; rank < 2; rank++)
         TRY(et_write(&ets[rank]->file.nodes, NULL, context, paths[rank], NULL, error));
     TRY(sutra_et_ranks_read(context, paths, NULL, 2, &ranks, error));
-    return sutra_simulate_ranks(context, ranks, NULL, &of_files, error);
+    TRY(sutra_simulate_ranks(context, ranks, NULL, &of_files, error));
+    digest_simulation(run, of_files);
+    return SUTRA_OK;
 }
 
 /* Converts a linked pair, and ET+, to files with measured times. */
@@ -553,12 +653,15 @@ static enum sutra_status convert_faithfully(struct run *run, struct sutra_error 
     TRY(parse_pair(run, 0, 1, &host, &device, error));
     TRY(sutra_link(context, host, device, NULL, &linked, error));
     TRY(sutra_linked_convert(context, linked, NULL, &of_pair, error));
-    TRY(sutra_converted_run_faithful(context, of_pair, linked, &options, NULL, error));
+    TRY(sutra_converted_run_faithful(context, of_pair, linked, &options, &report, error));
+    DIGEST_MEMBERS(run, report, n_nodes, n_never_ran);
     TRY(sutra_converted_write(context, of_pair, output(run, "pair.et"), NULL, error));
     TRY(link_output_write(context, &(struct linked_traces){linked, host, device}, &streams, NULL,
                           output(run, "streams.et"), NULL, &report, error));
+    DIGEST_MEMBERS(run, report, n_nodes, n_never_ran);
     TRY(sutra_convert_parse(context, "plus", run->text[2], run->size[2], &timed, &of_et_plus, error));
-    TRY(sutra_converted_run_faithful(context, of_et_plus, NULL, &options, NULL, error));
+    TRY(sutra_converted_run_faithful(context, of_et_plus, NULL, &options, &report, error));
+    DIGEST_MEMBERS(run, report, n_nodes, n_never_ran);
     return sutra_converted_write(context, of_et_plus, output(run, "plus.et"), NULL, error);
 }
 
@@ -625,8 +728,13 @@ static enum sutra_status scale(struct run *run, struct sutra_error *error) {
     TRY(sutra_et_ranks_scale(context, ranks, &replicas, &wider, error));
     TRY(sutra_simulate_ranks(context, wider, &how, &of_wider, error));
     TRY(sutra_simulate_interval(context, wider, &how, &interval, error));
+    DIGEST_MEMBERS(run, interval, low_ns, high_ns);
+    digest_simulation(run, simulation);
+    digest_simulation(run, of_wider);
     TRY(sutra_simulation_write(context, of_wider, paths, scaled, "--data-parallel 3", error));
-    return sutra_pipeline_run(context, of_wider, &of_wider_pipeline, error);
+    TRY(sutra_pipeline_run(context, of_wider, &of_wider_pipeline, error));
+    digest_tables(run, SUTRA_RESULT(of_wider_pipeline));
+    return SUTRA_OK;
 }
 
 /* ---- columns ---- */
@@ -637,11 +745,15 @@ static const char host_with_args[] = "{'schema':'1.0.2-chakra.0.0.4','nodes':[{'
                                      "'attrs':[{'name':'i','value':3}]}]}";
 
 /* Reads a stream. */
-static enum sutra_status drain(struct ArrowArrayStream *stream, struct sutra_error *error) {
+static enum sutra_status drain(struct run *run, struct ArrowArrayStream *stream, struct sutra_error *error) {
     struct ArrowSchema schema = {0};
     struct ArrowArray array = {0};
     bool ok = stream->get_schema(stream, &schema) == 0 && stream->get_next(stream, &array) == 0;
     assert_true(ok || strcmp(stream->get_last_error(stream), "out of memory") == 0);
+    if (ok)
+        DIGEST_MEMBERS(run, array, length, null_count);
+    for (int64_t i = 0; ok && i < array.n_children; i++)
+        DIGEST_MEMBERS(run, *array.children[i], length, null_count);
     if (schema.release)
         schema.release(&schema);
     if (array.release)
@@ -665,22 +777,22 @@ static enum sutra_status export_columns(struct run *run, struct sutra_error *err
     OWN(simulation, simulation);
     TRY(parse_pair(run, 0, 1, &host, &device, error));
     TRY(sutra_device_trace_arrow(context, device, &of_device, &stream, error));
-    TRY(drain(&stream, error));
+    TRY(drain(run, &stream, error));
     TRY(sutra_device_trace_arrow(context, device, &of_device, &stream, error));
     TRY(sutra_columns_write(context, &stream, output(run, "events.arrow"), NULL, NULL, error));
     TRY(sutra_host_trace_arrow(context, host, &of_host, &stream, error));
-    TRY(drain(&stream, error));
+    TRY(drain(run, &stream, error));
     TRY(sutra_hta_run(context, device, NULL, &hta, error));
     TRY(sutra_table_arrow(sutra_result_table(SUTRA_RESULT(hta), SUTRA_HTA_KERNELS, NULL), &stream, error));
-    TRY(drain(&stream, error));
+    TRY(drain(run, &stream, error));
     TRY(sutra_repair_parse(context, "text", run->text[2], run->size[2], &repair, error));
     TRY(sutra_repair_arrow(repair, &stream, error));
-    TRY(drain(&stream, error));
+    TRY(drain(run, &stream, error));
     TRY(sutra_et_parse(context, "a.et", run->text[3], run->size[3], NULL, &et, error));
     TRY(sutra_simulate(context, (const struct sutra_et *[]){et}, NULL, 1, NULL, &simulation, error));
     for (int i = 0; i < SUTRA_SIMULATED_N_COLUMNS; i++) {
         TRY(sutra_simulation_arrow(simulation, (enum sutra_simulated_columns)i, &stream, error));
-        TRY(drain(&stream, error));
+        TRY(drain(run, &stream, error));
     }
     return SUTRA_OK;
 }
@@ -714,6 +826,8 @@ static const struct operation operations[] = {
                   {"device.pairs", "fwdbwd"}}},
     {"cut", cut_and_repair, {{"host", malformed_host}, {"device", malformed_device}}, .is_lenient = true,
      .min_allocations = 40, .min_files = 4},
+    {"cut_threads", cut_threads, {{"device", ""}}, .set_up = make_threads, .min_allocations = 30, .min_result = 25,
+     .min_files = 1},
     {"merge", merge, {{"rank0.json", ALL_REDUCE("3")}, {"rank1.json", ALL_REDUCE("2")}}, .n_variants = 3,
      .min_allocations = 50, .min_files = 1},
     {"merge_processes", merge,

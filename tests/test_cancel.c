@@ -5,10 +5,15 @@
  * Each operation is cancelled at its first call of the progress callback, at its second, and so on until it completes.
  * With one thread the number of progress calls is deterministic.
  */
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+
 #include "base/memory.h"
 #include "et_text.h"
 #include "sutra/sutra.h"
 #include "unit.h"
+#include "write/sink.h"
 
 #define N_EVENTS 6000
 
@@ -187,6 +192,39 @@ static void analyses_are_cancelled(void **state) {
     expect_more(do_hta, do_read);
 }
 
+/* The bytes of hidden files in the folder: temporary files of outputs. */
+static uint64_t temporary_bytes(void) {
+    uint64_t sum = 0;
+    DIR *entries = opendir(folder);
+    assert_non_null(entries);
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        struct stat found;
+        if (*entry->d_name != '.' || fstatat(dirfd(entries), entry->d_name, &found, 0) || !S_ISREG(found.st_mode))
+            continue;
+        sum += (uint64_t)found.st_size;
+    }
+    closedir(entries);
+    return sum;
+}
+
+/* Pieces after the cancellation are not written, and the file is removed. */
+static void writing_stops_at_a_cancellation(void **state) {
+    static const char piece[50000];
+    struct sink *sink = NULL;
+    struct sutra_error error;
+    assert_int_equal(sink_open(&sink, context, output_path, NULL), SUTRA_OK);
+    for (size_t i = 0; i < 4; i++) {
+        sutra_context_cancel(context, i >= 2);
+        sink_write(sink, i, piece, sizeof piece);
+        assert_int_equal(sink_failed(sink), i < 2 ? 0 : ECANCELED);
+        assert_int_equal(temporary_bytes(), (i < 2 ? i + 1 : 2) * sizeof piece);
+    }
+    assert_int_equal(sink_close(sink, true, NULL, &error), SUTRA_CANCELLED);
+    sutra_context_cancel(context, false);
+    assert_int_equal(temporary_bytes(), 0);
+    assert_int_not_equal(access(output_path, F_OK), 0);
+}
+
 static void a_simulation_is_cancelled(void **state) {
     struct sutra_simulation *simulation = NULL;
     struct sutra_et *et = NULL;
@@ -219,6 +257,7 @@ int main(void) {
         cmocka_unit_test(columns_on_request_are_cancelled),
         cmocka_unit_test(ranks_are_cancelled),
         cmocka_unit_test(analyses_are_cancelled),
+        cmocka_unit_test(writing_stops_at_a_cancellation),
         cmocka_unit_test(a_simulation_is_cancelled),
     };
     int n_failed = 0;

@@ -146,6 +146,94 @@ static void lost_calls_do_not_shift_other_matches(void **state) {
     }
 }
 
+/* Appends "a/b " for each match of two ranks: the index of the call in the letters of each rank, '-' if it has none. */
+static void list_pairs(const struct collective_calls *calls, const struct collective_matches *matches, char *text) {
+    *text = 0;
+    for (row_t i = 0; i < matches->n; i++) {
+        char index[2][12] = {"-", "-"};
+        for (row_t k = 0; k < matches->list[i].n; k++) {
+            const struct collective_call *call = collective_match_call(calls, matches, &matches->list[i], k);
+            sprintf(index[call->rank], "%d", (int)((call->start_ns - call->rank * 70000000) / 1000000));
+        }
+        text += sprintf(text, "%s/%s ", index[0], index[1]);
+    }
+}
+
+/* An arena whose free memory contains a number again and again, which no result may depend on. */
+static struct arena filled_arena(uint32_t number) {
+    struct arena arena = {0};
+    assert_non_null(arena_alloc(&arena, 1, 1));
+    struct arena_mark mark = arena_mark(&arena);
+    uint32_t *numbers = arena_alloc(&arena, 4000, sizeof *numbers);
+    assert_non_null(numbers);
+    for (int i = 0; i < 4000; i++)
+        numbers[i] = number;
+    arena_release(&arena, mark);
+    return arena;
+}
+
+/* Ends do not agree, so that letters decide. The first and the last letters differ. */
+static void calls_are_paired_around_unique_calls(void **state) {
+    static const struct {
+        const char *ranks[3];
+        const char *expected;
+    } cases[] = {
+        /* X and B are unique. By their order alone, both A of rank 1 are among those before X on rank 0. */
+        {{"PAAAXBQ", "RAXABS"}, "-/0 0/- 1/- 2/- 3/1 4/2 -/3 5/4 6/5 "},
+        /* One call precedes the unique calls on rank 0, and two other calls precede them on rank 1. */
+        {{"PABCDQ", "RSABCDTU"}, "-/0 -/1 0/- 1/2 2/3 3/4 4/5 -/6 -/7 5/- "},
+        /* Missing and inserted calls between unique calls. */
+        {{"PAXAAYAQ", "RXAYAAZS"}, "-/0 0/- 1/- 2/1 3/2 4/- 5/3 6/4 -/5 -/6 -/7 7/- "},
+    };
+    enum { N_CASES = sizeof cases / sizeof *cases, N_FILLS = 60 }; /* more than tokens */
+    for (uint32_t i = 0; i < N_CASES * N_FILLS; i++) {
+        struct collective_calls calls;
+        struct arena arena = filled_arena(i % N_FILLS);
+        struct collective_matches matches;
+        char text[400];
+        assert_true(collective_calls_init(&calls));
+        fill_letters(&calls, cases[i / N_FILLS].ranks, false);
+        assert_int_equal(collective_matches_find(&calls, &arena, &matches, NULL), SUTRA_OK);
+        list_pairs(&calls, &matches, text);
+        assert_string_equal(text, cases[i / N_FILLS].expected);
+        arena_free(&arena);
+        collective_calls_free(&calls);
+    }
+}
+
+/* Two broadcasts between all-reduces; rank 1 lost the last all-reduce. Each broadcast of rank 1 ends as the broadcast of rank
+ * 0 after the next one does, by a clock that is 500 ms off: most ends agree on this clock, but the ends of broadcasts
+ * are not simultaneous. */
+static void ends_of_broadcasts_do_not_decide_about_clocks(void **state) {
+    enum { N = 28 };
+    struct collective_calls calls;
+    struct arena arena = {0};
+    struct collective_matches matches;
+    int64_t ends[N + 6];
+    char text[400], expected[400] = "", *at = expected;
+    assert_true(collective_calls_init(&calls));
+    uint32_t group = group_of(&calls, "0", "[0, 1]", 2);
+    for (int64_t i = 0; i < N + 6; i++)
+        ends[i] = i * 1000000 + 10000 + i * i * 37 % 101 * 4000;
+    for (int64_t i = 0; i < N; i++)
+        add(&calls, group, i % 3 == 2 || i + 1 == N ? "allreduce" : "broadcast", 0, CALL_UNKNOWN, i * 1000000, ends[i]);
+    for (int64_t i = 0; i < N; i++) {
+        const bool is_lost = i + 1 == N;
+        at += sprintf(at, is_lost ? "%d/- " : "%d/%d ", (int)i, (int)i);
+        if (is_lost)
+            continue;
+        if (i % 3 == 2)
+            add(&calls, group, "allreduce", 1, CALL_UNKNOWN, i * 1000000 + 70000000, ends[i] + 70000000);
+        else /* the second broadcast after this one */
+            add(&calls, group, "broadcast", 1, CALL_UNKNOWN, i * 1000000 + 70000000, ends[i + 3] + 570000000);
+    }
+    assert_int_equal(collective_matches_find(&calls, &arena, &matches, NULL), SUTRA_OK);
+    list_pairs(&calls, &matches, text);
+    assert_string_equal(text, expected);
+    arena_free(&arena);
+    collective_calls_free(&calls);
+}
+
 static void calls_with_equal_numbers_match_in_order(void **state) {
     struct collective_calls calls;
     assert_true(collective_calls_init(&calls));
@@ -352,6 +440,8 @@ int main(void) {
         cmocka_unit_test(collectives_without_numbers_match_in_order),
         cmocka_unit_test(messages_match_by_sender_and_receiver),
         cmocka_unit_test(lost_calls_do_not_shift_other_matches),
+        cmocka_unit_test(calls_are_paired_around_unique_calls),
+        cmocka_unit_test(ends_of_broadcasts_do_not_decide_about_clocks),
         cmocka_unit_test(calls_with_equal_numbers_match_in_order),
         cmocka_unit_test(libraries_match_by_index_apart),
         cmocka_unit_test(collectives_match_by_comms_id),

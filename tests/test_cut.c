@@ -3,6 +3,7 @@
  * change.
  */
 #include "one_context.h"
+#include "trace_text.h"
 #include "unit.h"
 
 /* ' is ". Names are letters, in the order of the file. Step 1 is 100 .. 200, step 2 is 200 .. 300. */
@@ -85,10 +86,10 @@ static const struct cut_case cases[] = {
 /* The beginnings of all names of elements, up to two letters, as a list. */
 static void list_names(const char *text, char *names) {
     *names = 0;
-    for (const char *at = text; (at = strstr(at, "\"name\": \"")); at++) {
+    for (const char *at = text; (at = strstr(at, "\"name\":")); at++) {
         if (strncmp(at - 9, "\"args\": {", 9) == 0)
             continue;
-        const char *name = at + 9;
+        const char *name = strchr(at + 7, '"') + 1;
         strcat(names, *names ? " " : "");
         strncat(names, name, name[1] == '"' ? 1 : 2);
     }
@@ -149,6 +150,31 @@ static void selected_events_are_kept(void **state) {
         cut_names(&pair, &cases[i], true, names);
         if (strcmp(names, cases[i].nodes) != 0)
             fail_msg("%s: nodes %s, expected %s", cases[i].what, names, cases[i].nodes);
+    }
+    pair_free(&pair);
+}
+
+/* Two arrows whose ends have no event at their times, on one thread at one time, and one whose first end follows a
+ * later event of its thread: the ends with an event at their time are kept like this event, the others by their time. */
+static void arrow_ends_without_an_event_are_kept_by_their_time(void **state) {
+    static const struct {
+        struct sutra_selection selection;
+        const char *events;
+    } rows[] = {
+        {{0}, "a k b s t u f g h"},       {{.min_us = 5}, "k b s t f g"},  {{.to_us = 55}, "a b"},
+        {{.from_us = 15}, "k b s t f g"}, {{.only = SUTRA_ONLY_GPU}, "k"},
+    };
+    struct pair pair = {0};
+    pair.device = parse_trace(context, "cpu_op a ts=10+2; kernel k stream=7 ts=100+9; cpu_op b ts=50+9;"
+                                       "ac2g s ph=s id=1 ts=30; ac2g t ph=s id=2 ts=30; ac2g u ph=s id=3 ts=10;"
+                                       "ac2g f ph=f id=1 pid=0 tid=7 ts=90; ac2g g ph=f id=2 pid=0 tid=7 ts=90;"
+                                       "ac2g h ph=f id=3 pid=0 tid=7 ts=100");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char names[256];
+        const struct cut_case c = {.selection = rows[i].selection};
+        cut_names(&pair, &c, false, names);
+        if (strcmp(names, rows[i].events) != 0)
+            fail_msg("%zu: %s, expected %s", i, names, rows[i].events);
     }
     pair_free(&pair);
 }
@@ -249,8 +275,11 @@ static void kept_events_are_counted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(selected_events_are_kept),    cmocka_unit_test(host_trace_is_required_to_write_it),
-        cmocka_unit_test(text_between_events_is_kept), cmocka_unit_test(impossible_selections_are_errors),
+        cmocka_unit_test(selected_events_are_kept),
+        cmocka_unit_test(arrow_ends_without_an_event_are_kept_by_their_time),
+        cmocka_unit_test(host_trace_is_required_to_write_it),
+        cmocka_unit_test(text_between_events_is_kept),
+        cmocka_unit_test(impossible_selections_are_errors),
         cmocka_unit_test(kept_events_are_counted),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);

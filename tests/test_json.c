@@ -1,6 +1,6 @@
 /*
- * test_json.c - tests the JSON reader and writer: strings against a scan of single characters, the grammar against the
- * texts that Python accepts, and the writer against Python's output.
+ * test_json.c - tests the JSON reader and writer: strings and plain lists against scans of single characters, the
+ * grammar against the texts that Python accepts, and the writer against Python's output.
  */
 #include "generate/random.h"
 #include "read/json.h"
@@ -322,6 +322,118 @@ static void lists_are_validated_alike_at_any_depth(void **state) {
     assert_true(n_valid > 5000 && n_valid < 15000);
 }
 
+/* ---- Plain lists ---- */
+
+/* The byte after a plain list, character by character; 0: the list is not plain. `any_space`: white space between any
+ * two tokens but before a comma, instead of one space after a comma. */
+static size_t plain_end_of_list(const char *text, size_t at, bool any_space) {
+    const size_t limit = at + 256;
+    size_t i = at, depth = 0;
+    for (char before = 0; i < limit;) { /* the token before: one of [ ] , - 0 (a complete number) and " */
+        char c = text[i];
+        if (any_space && before && strchr(" \t\n\r", c) && c) {
+            while (text[i] && strchr(" \t\n\r", text[i]))
+                i++;
+            if (before == '-' || (text[i] == ']' && before == ',') || (text[i] != ']' && strchr("]0\"", before)))
+                return 0;
+            continue;
+        }
+        const bool is_after_value = before && strchr("]0\"", before);
+        if (c == ' ' && before == ',' && text[i - 1] == ',')
+            c = text[++i];
+        if (c == ']' && (is_after_value || before == '[')) {
+            i++;
+            before = ']';
+            if (--depth == 0)
+                return i <= limit ? i : 0;
+        } else if (c == ',' && is_after_value) {
+            i++;
+            before = ',';
+        } else if (is_after_value || (before == '-' && (c < '0' || c > '9'))) {
+            return 0;
+        } else if (c == '[') {
+            i++;
+            depth++;
+            before = '[';
+        } else if (depth == 0) {
+            return 0;
+        } else if (c == '-') {
+            i++;
+            before = '-';
+        } else if (c >= '0' && c <= '9') {
+            if (c == '0' && text[i + 1] >= '0' && text[i + 1] <= '9')
+                return 0;
+            while (text[i] >= '0' && text[i] <= '9')
+                i++;
+            before = '0';
+        } else if (c == '"') {
+            for (i++; text[i] != '"'; i++)
+                if ((signed char)text[i] < 0x20 || text[i] == '\\')
+                    return 0;
+            i++;
+            before = '"';
+        } else {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* Writes a list of random elements, strings end at any byte of a block. */
+static size_t make_list(struct random *dice, char *text, unsigned depth) {
+    static const char *const words[] = {"\"\"", "0", "-0", "7", "-12", "1024", "\"[a],\"", "\"{-1: 0}\"", "[]"};
+    static const char *const spaces[] = {"", " ", "  ", "\n", "\t\r\n    "};
+    size_t size = (size_t)sprintf(text, "[");
+    const unsigned n = random_below(dice, 6), n_spaces = random_below(dice, 3) ? 1 : 5;
+    for (unsigned i = 0; i < n; i++) {
+        if (i > 0)
+            size += (size_t)sprintf(text + size, ",%s", n_spaces > 1 ? "" : random_below(dice, 2) ? " " : "");
+        size += (size_t)sprintf(text + size, "%s", spaces[random_below(dice, n_spaces)]);
+        const unsigned kind = random_below(dice, 4);
+        if (kind == 0 && depth < 2)
+            size += make_list(dice, text + size, depth + 1);
+        else if (kind == 1)
+            size += (size_t)sprintf(text + size, "\"%.*s\"", (int)random_below(dice, 40),
+                                    "aten::mm(Tensor self) [12, 3] {a} -0 01 ~");
+        else
+            size += (size_t)sprintf(text + size, "%s", words[random_below(dice, 9)]);
+    }
+    size += (size_t)sprintf(text + size, "%s", n == 0 || n_spaces > 1 ? spaces[random_below(dice, n_spaces)] : "");
+    return size + (size_t)sprintf(text + size, "]");
+}
+
+/* Plain lists, and lists with one other byte, after 0 to 69 bytes: all scans of this CPU find the end that a scan of
+ * single characters finds. */
+static void scans_of_plain_lists_agree(void **state) {
+    static const char others[] = "\"\\[],- 0189a{}:.\n\t\x1f\x7f\x80\xff";
+    const uint64_t seed = 17;
+    struct random dice = {seed};
+    unsigned n_plain = 0, n_spaced = 0, n_long = 0;
+    for (unsigned round = 0; round < 30000; round++) {
+        char text[4000] = "";
+        const size_t at = random_below(&dice, 70);
+        memset(text, '[', at);
+        const size_t size = make_list(&dice, text + at, 0);
+        strcpy(text + at + size, random_below(&dice, 2) ? "]" : ", 1]");
+        if (round % 2)
+            text[at + 1 + random_below(&dice, (uint32_t)size - 1)] = others[random_below(&dice, sizeof others - 1)];
+        const size_t plain = plain_end_of_list(text, at, false), spaced = plain_end_of_list(text, at, true);
+        for (int scan = 0; scan < N_LIST_SCANS; scan++) {
+            find_list_end *find = list_scan_function((enum list_scan)scan);
+            const size_t expected = scan == LIST_SCAN_64_BYTES ? spaced : plain, end = find ? find(text, at) : expected;
+            if (end != expected)
+                fail_msg("seed %u, round %u, scan %d: '%s' from byte %zu ends at %zu, expected %zu", (unsigned)seed,
+                         round, scan, text, at, end, expected);
+        }
+        n_plain += plain > 0;
+        n_spaced += spaced > plain;
+        n_long += plain > at + 128;
+    }
+    if (!list_scan_function(LIST_SCAN_64_BYTES))
+        print_message("this CPU lacks AVX-512: the scan of 64 bytes is not tested\n");
+    assert_true(n_plain > 5000 && n_spaced > 5000 && n_long > 100);
+}
+
 /* Texts, and what Python writes for a list of that value: json.dumps([json.loads(text)], indent=4). */
 static const struct {
     const char *text, *written;
@@ -579,6 +691,7 @@ int main(void) {
         cmocka_unit_test(the_grammar_is_pythons),
         cmocka_unit_test(nesting_is_limited),
         cmocka_unit_test(lists_are_validated_alike_at_any_depth),
+        cmocka_unit_test(scans_of_plain_lists_agree),
         cmocka_unit_test(values_are_written_as_python_does),
         cmocka_unit_test(repeated_keys_of_large_objects_merge),
         cmocka_unit_test(keys_that_differ_in_their_middle_stay_apart),

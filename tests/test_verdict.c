@@ -4,40 +4,9 @@
  */
 #include <math.h>
 
-#include "analyze/overview/verdict.h"
-#include "made_steps.h"
-#include "overview_trace.h"
+#include "made_verdict.h"
 
 #define BIT(x) finding_rule_bit(&rule_##x)
-
-/* The verdict on a trace; needs rank_verdict_free(). */
-static struct rank_verdict verdict_on(const char *text) {
-    struct overviewed made;
-    struct overview_steps steps;
-    struct rank_verdict verdict;
-    struct sutra_error error;
-    struct rank_collectives collectives = {0};
-    overview_of(text, 1, &made);
-    assert_int_equal(overview_steps_make(&made.overview, NULL, &made.arena, &made.scratch, &steps, &error), SUTRA_OK);
-    assert_int_equal(rank_collectives_read(made.context, &made.overview, 0, &collectives, &error), SUTRA_OK);
-    assert_int_equal(find_findings(made.context, &made.model, &made.overview, &steps, &collectives.calls, true,
-                                   &made.arena, &made.scratch, &verdict, &error),
-                     SUTRA_OK);
-    collective_calls_free(&collectives.calls);
-    overview_forget(&made);
-    return verdict;
-}
-
-static struct rank_verdict verdict_on_made(struct made_trace *made) {
-    char *text = made_text(made);
-    struct rank_verdict verdict = verdict_on(text);
-    free(text);
-    return verdict;
-}
-
-static const struct overview_finding *finding_of(const struct rank_verdict *verdict, const struct finding_rule *rule) {
-    return finding_of_rule(verdict->findings, verdict->n_findings, rule);
-}
 
 static double step_us(const struct rank_verdict *verdict, uint32_t rules, enum achievable_bound *bound) {
     return achievable_window(verdict, rules, 0, bound) / verdict->n_steps / 1000;

@@ -57,13 +57,15 @@ struct list_block {
     uint64_t quote, comma, space, open, close, digit, zero, minus, other;
 };
 
+typedef struct list_block read_list_block(const char *text);
+
 #ifdef __SSE2__
 
 static inline uint64_t equal_bits(__m128i bytes, char c) {
     return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)));
 }
 
-static inline struct list_block list_block(const char *text) {
+static inline struct list_block list_block_by_16_bytes(const char *text) {
     struct list_block block = {0};
     for (unsigned i = 0; i < 64; i += SCAN_BYTES) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(text + i)), less = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
@@ -82,9 +84,9 @@ static inline struct list_block list_block(const char *text) {
     return block;
 }
 
-#else
+#endif
 
-static struct list_block list_block(const char *text) {
+static inline struct list_block list_block_by_bytes(const char *text) {
     struct list_block block = {0};
     for (unsigned i = 0; i < 64; i++) {
         uint64_t bit = (uint64_t)1 << i;
@@ -102,8 +104,6 @@ static struct list_block list_block(const char *text) {
     return block;
 }
 
-#endif
-
 /* Bit i of the result: whether an odd number of the bits 0..i are set. */
 static inline uint64_t prefix_xor(uint64_t bits) {
     bits ^= bits << 1;
@@ -116,7 +116,8 @@ static inline uint64_t prefix_xor(uint64_t bits) {
 
 /* The byte after the list at byte `at`, or 0. Each byte is valid after the byte before it: strings of plain characters
  * and integers, a comma and at most one space between them, in brackets. Zeros after the text are not plain. */
-static size_t end_by_16_bytes(const char *text, size_t at) {
+__attribute__((always_inline)) static inline size_t end_by_blocks(const char *text, size_t at,
+                                                                  read_list_block *list_block) {
     uint64_t depth = 0, string_carry = 0; /* all ones or zeros: the next block begins inside a string */
     uint64_t value_carry = 0, digit_carry = 0, zero_carry = 0, minus_carry = 0;
     uint64_t open_carry = 0, comma_carry = 0, space_carry = 0;
@@ -147,7 +148,15 @@ static size_t end_by_16_bytes(const char *text, size_t at) {
     return 0;
 }
 
+static size_t end_by_bytes(const char *text, size_t at) {
+    return end_by_blocks(text, at, list_block_by_bytes);
+}
+
 #ifdef __SSE2__
+
+static size_t end_by_16_bytes(const char *text, size_t at) {
+    return end_by_blocks(text, at, list_block_by_16_bytes);
+}
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,bmi2,popcnt,pclmul")))
 
@@ -212,7 +221,7 @@ static inline uint64_t after_space(uint64_t first, uint64_t space, uint64_t *car
     return sum & ~space;
 }
 
-/* As end_by_16_bytes(), for lists with any white space. */
+/* As end_by_blocks(), for lists with any white space. */
 AVX512 static size_t end_by_64_bytes(const char *text, size_t at) {
     __m512i kinds_before = _mm512_setzero_si512();
     uint64_t depth = 0, string_carry = 0, digit_carry = 0, zero_carry = 0;
@@ -250,17 +259,30 @@ AVX512 static size_t end_by_64_bytes(const char *text, size_t at) {
     return 0;
 }
 
+/* CPUs with these have popcnt and pclmul, too. */
+static inline bool has_avx512(void) {
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi2");
+}
+
 #endif
 
-/* The byte after the list at byte `at` of a text that ends in zeros; reads up to 64 zeros. 0: the list is
- * malformed, too long or not plain. */
+find_list_end *list_scan_function(enum list_scan scan) {
+#ifdef __SSE2__
+    if (scan == LIST_SCAN_64_BYTES && has_avx512())
+        return end_by_64_bytes;
+    if (scan == LIST_SCAN_16_BYTES)
+        return end_by_16_bytes;
+#endif
+    return scan == LIST_SCAN_BYTES ? end_by_bytes : NULL;
+}
+
+/* The end of a list by the fastest scan. */
 static size_t plain_list_end(const char *text, size_t at) {
 #ifdef __SSE2__
-    /* CPUs with these have popcnt and pclmul, too. */
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi2"))
-        return end_by_64_bytes(text, at);
+    return has_avx512() ? end_by_64_bytes(text, at) : end_by_16_bytes(text, at);
+#else
+    return end_by_bytes(text, at);
 #endif
-    return end_by_16_bytes(text, at);
 }
 
 /* ---- Errors ---- */

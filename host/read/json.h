@@ -105,6 +105,16 @@ struct json_end scalar_end(const struct source *source, size_t at);
 /* The byte after the value whose opening bracket is at byte `at`. */
 struct json_end brackets_end(const struct source *source, size_t at);
 
+/* How brackets_end() scans lists: the fastest scan of the CPU. Tests call all scans. */
+enum list_scan { LIST_SCAN_BYTES, LIST_SCAN_16_BYTES, LIST_SCAN_64_BYTES, N_LIST_SCANS };
+
+/* The byte after the list at byte `at` of a text that ends in zeros; reads up to 64 zeros. 0: the list is malformed,
+ * too long or not plain (json.c). */
+typedef size_t find_list_end(const char *text, size_t at);
+
+/* The function of a scan; NULL: the CPU lacks its instructions. */
+find_list_end *list_scan_function(enum list_scan scan);
+
 /* Steps over a string. An empty string, if it is malformed. */
 static inline struct json_span walk_string(struct json_walker *walker) {
     struct json_span place = {walker->at, plain_end(walker->text, walker->at + 1)};
