@@ -235,7 +235,7 @@ struct no_activity_text no_activity_message(const struct device_summary *summary
         break;
     case HOST_ONLY:
         if (summary->kind == DEVICE_KIND_NONE)
-            snprintf(text, size, "no device is in the trace: only the host was recorded");
+            snprintf(text, size, "only the host was recorded");
         else
             snprintf(text, size, "only the host was recorded; record it with %s", device_activity_names[summary->kind]);
         break;

@@ -267,8 +267,12 @@ enum sutra_status read_trace_facts(struct diagnosis *d, struct sutra_error *erro
                     d->facts |= fact_words[i].fact;
         }
     }
-    for (row_t row = 0; row < hosts->n && !(d->facts & FACT_FRAMES); row++)
+    bool has_operators = false;
+    for (row_t row = 0; row < hosts->n && !(d->facts & FACT_FRAMES && has_operators); row++) {
         d->facts |= hosts->kind[row] == HOST_FRAME ? FACT_FRAMES : 0;
+        has_operators |= hosts->kind[row] == HOST_OPERATOR;
+    }
+    d->facts |= has_operators ? 0 : FACT_NO_OPERATORS;
     if (d->overview->device.kind == DEVICE_KIND_ROCM)
         d->facts |= FACT_HIP;
     d->facts |= !device_has_cuda_apis(d->overview->device.kind) ? FACT_OTHER_DEVICE
@@ -446,7 +450,6 @@ static enum sutra_status find_first_calls(const struct diagnosis *d, struct span
 /* Reports first calls in a trace without several steps. If most GPU activity follows them, crops the window to it. */
 static enum sutra_status check_first_calls(struct diagnosis *d, struct sutra_error *error) {
     struct overview *overview = d->overview;
-    const struct host_rows *hosts = &d->model->hosts;
     struct spans spans, busy, behind;
     struct arena_mark mark = arena_mark(d->arena);
     if (overview->window.n_steps > 1)
@@ -474,10 +477,7 @@ static enum sutra_status check_first_calls(struct diagnosis *d, struct sutra_err
         d, &rule_startup, crops ? NULL : &spans,
         "First calls take %s of the %s window (%s): compilation, autotuning or initialization. %s", time.text,
         whole.text, percent.text, crops ? "The window begins after them." : "Other findings exclude this time.");
-    bool has_operators = false;
-    for (row_t row = 0; row < hosts->n && !has_operators; row++)
-        has_operators = hosts->kind[row] == HOST_OPERATOR;
-    if (!has_operators)
+    if (d->facts & FACT_NO_OPERATORS)
         append_finding_text(finding, " No CPU operators are recorded (activities=[ProfilerActivity.CUDA] only).");
     claim_no_saving(finding);
     finding->facts |= FACT_FIRST_CALLS;

@@ -78,6 +78,7 @@ enum finding_fact {
 #define FACT_EQUAL_STEPS  ((uint64_t)1 << 38) /* the finding recurs at equal distances of steps */
 #define FACT_FRAMES       ((uint64_t)1 << 39) /* the trace records Python functions */
 #define FACT_FIRST_CALLS  ((uint64_t)1 << 40) /* first calls are most of a warm-up */
+#define FACT_NO_OPERATORS ((uint64_t)1 << 43) /* the trace records no CPU operators */
 #define FACT_CPU_MODEL    ((uint64_t)1 << 41) /* operators of CPU backends are most of the time */
 #define FACT_DEVICE_USED  ((uint64_t)1 << 42) /* a call or a tensor of a device, in a trace without GPU activity */
 

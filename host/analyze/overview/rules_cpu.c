@@ -493,8 +493,7 @@ const struct finding_rule rule_allocation = {
              .needs = FACT_OTHER_DEVICE,
              .lines = {{"Keep allocations of a step: use constant shapes, so that the caching allocator returns the "
                         "same blocks.",
-                        NULL, NULL, 0}},
-             .metric = "calls per step"},
+                        NULL, NULL, 0}}},
             {.situation = "hip", .needs = FACT_HIP, .lines = {KEEP_CACHE}},
             {.situation = "cuda",
              .lines = {KEEP_CACHE,

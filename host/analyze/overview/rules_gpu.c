@@ -660,7 +660,7 @@ const struct finding_rule rule_gemm_bound = {
     .title = "Compute-bound",
     .find = find_gemm_bound,
     .metric = "of the time in compute",
-    .after = "is the limit: measure TFLOP/s, or items per second",
+    .after = "may stay: TFLOP/s or items per second must rise",
     .remedies =
         {
             {.situation = "amd_memory_bound", .needs = FACT_HIP | FACT_FEW_ROWS, .lines = {FEWER_BITS, TUNABLE_GEMMS}},

@@ -185,19 +185,29 @@ static enum sutra_status find_launching_threads(const struct diagnosis *d, row_t
     return SUTRA_OK;
 }
 
-/* Whether a call launches the first kernel of its name in a trace without steps: then its code may be loaded. */
-static bool loads_code(const struct diagnosis *d, row_t row) {
+/* By string, in a trace without steps: the call that launches the first kernel of this name, whose code may be loaded
+ * then; ROW_NONE. */
+static enum sutra_status find_first_launches(const struct diagnosis *d, row_t **first, struct sutra_error *error) {
     const struct launch_model *model = d->model;
-    if (d->overview->window.n_steps || model->hosts.kind[row] != HOST_CALL ||
-        model->links.first[row] == model->links.first[row + 1])
-        return false;
-    const uint32_t name = model->events->name[model->devices.event[model->links.device[model->links.first[row]]]];
-    for (row_t k = 0; k < d->measures.n_launched; k++) {
-        const row_t device = d->measures.launched[k];
-        if (model->events->name[model->devices.event[device]] == name)
-            return model->devices.call[device] == row;
+    const uint32_t n_strings = model->strings->n;
+    *first = arena_alloc(d->arena, n_strings, sizeof **first);
+    TRY_ALLOC(*first, error);
+    for (uint32_t name = 0; name < n_strings; name++)
+        (*first)[name] = ROW_NONE;
+    for (row_t k = d->overview->window.n_steps ? 0 : d->measures.n_launched; k > 0; k--) {
+        const row_t device = d->measures.launched[k - 1];
+        (*first)[model->events->name[model->devices.event[device]]] = model->devices.call[device];
     }
-    return false;
+    return SUTRA_OK;
+}
+
+/* Whether a call is one of these. */
+static bool loads_code(const struct diagnosis *d, const row_t *first_launches, row_t row) {
+    const struct launch_links *links = &d->model->links;
+    if (d->model->hosts.kind[row] != HOST_CALL || links->first[row] == links->first[row + 1])
+        return false;
+    const row_t device = links->device[links->first[row]];
+    return first_launches[d->model->events->name[d->model->devices.event[device]]] == row;
 }
 
 /* Whether the steps with stalls have one each, at equal distances: so come cycles of Python's garbage collector. */
@@ -221,7 +231,7 @@ static enum sutra_status find_host_stall(struct diagnosis *d, struct sutra_error
     const struct overview *overview = d->overview;
     const struct host_rows *hosts = &d->model->hosts;
     const struct overview_window *window = &overview->window;
-    row_t thread[STALL_THREADS], thread_end[STALL_THREADS];
+    row_t thread[STALL_THREADS], thread_end[STALL_THREADS], *first_launches;
     unsigned n_threads;
     if (d->host_suppressed)
         return SUTRA_OK;
@@ -231,6 +241,7 @@ static enum sutra_status find_host_stall(struct diagnosis *d, struct sutra_error
     struct normal_time *normal = arena_zeros(d->arena, d->model->strings->n, sizeof *normal);
     TRY(arena_status(d->arena, error));
     TRY(find_launching_threads(d, thread, thread_end, &n_threads, error));
+    TRY(find_first_launches(d, &first_launches, error));
 
     /* Long intervals, and the time in which the first thread is off its core. */
     int64_t *off_core = &d->measures.off_core;
@@ -258,7 +269,7 @@ static enum sutra_status find_host_stall(struct diagnosis *d, struct sutra_error
         const bool computes = kind && kind->category == OP_GEMM && !of->launches; /* on the CPU */
         if (of->n >= STALL_MIN_CALLS && 2 * of->n_long < of->n && !computes && !is_slow_by_design(d, interval.host) &&
             (double)(interval.end - interval.begin) >= STALL_MEDIANS * (double)of->median_self &&
-            !loads_code(d, interval.host))
+            !loads_code(d, first_launches, interval.host))
             quiet.list[n++] = interval;
     }
     if (n > 1)
@@ -709,8 +720,8 @@ static void sum_gaps_by_function(const struct diagnosis *d, uint32_t kinds, cons
         row_t host = row->frame != ROW_NONE ? row->frame
                      : device != ROW_NONE   ? d->model->devices.launcher[device]
                                             : ROW_NONE;
-        while (host != ROW_NONE && hosts->kind[host] == HOST_CALL && hosts->parent[host] != ROW_NONE)
-            host = hosts->parent[host];
+        if (host != ROW_NONE && hosts->kind[host] == HOST_CALL && hosts->around[host] != ROW_NONE)
+            host = hosts->around[host]; /* the operator that calls it */
         if (ticks == 0 || host == ROW_NONE)
             continue;
         const uint32_t name = host_name(d->model, host);
@@ -790,6 +801,11 @@ const struct finding_rule rule_host_gaps = {
     .after = "must fall",
     .remedies =
         {
+            {.situation = "no_operators",
+             .needs = FACT_NO_OPERATORS,
+             .lines = {{"Record the CPU, too: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].",
+                        "torch.profiler.profile", PROFILER_PAGE, 0},
+                       {"Then shorten or overlap the CPU work before these launches.", NULL, TUNING_PAGE, 0}}},
             {.situation = "frames",
              .needs = FACT_FRAMES,
              .lines = {{"Open the range of this finding in Perfetto: shorten or overlap the CPU work before these "
