@@ -59,6 +59,10 @@ refused() {
 overwrite() {
     printf "$1" | dd of="$part" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
+# invert OFFSET: the byte there, which depends on the time of the traces if it is of the checksum.
+invert() {
+    overwrite "\\$(printf %o $((255 - $(od -An -tu1 -j "$1" -N 1 "$part"))))" "$1"
+}
 cut_to() {
     head -c "$1" "$part" >x
     mv x "$part"
@@ -73,11 +77,11 @@ refused 1 cut_to 0
 refused 1 cut_to 40
 refused 3 cut_to 700
 refused 0 overwrite X 0
-refused 0 overwrite '\377' 8
-refused 0 overwrite '\377' 12
+refused 0 invert 8
+refused 0 invert 12
 refused 0 overwrite '9' 40
-refused 2 overwrite '\377' 36
-refused 2 overwrite '\377' 700
+refused 2 invert 36
+refused 2 invert 700
 refused 2 swap_part
 refused 2 pack_zeros
 ls -A two/.parts | xargs
