@@ -194,8 +194,44 @@ static void excluded_start_of_the_trace_is_reported(void **state) {
     rank_verdict_free(&verdict);
 }
 
+/* Names of matrix multiplications and convolutions of cuBLAS, cuDNN and CUTLASS: in FP32, in TF32, in 16 bits. */
+static void kernels_in_fp32_are_recognized_by_name(void **state) {
+    static const struct {
+        const char *name;
+        bool is_fp32;
+    } kernels[] = {
+        {"volta_sgemm_128x64_tn", true},
+        {"ampere_sgemm_32x32_sliced1x4_tn", true},
+        {"void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>", true},
+        {"sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x128x8_stage3_warpsize1x4x1_ffma_execute", true},
+        {"sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize32x32x8_ffma", true},
+        {"volta_scudnn_128x64_relu_interior_nn_v1", true},
+        {"implicit_convolve_sgemm<float, float, 128, 6, 7, 3, 3, 5, 1>", true},
+        {"sm86_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x16_tensor16x8x8_kernel", false},
+        {"sm80_xmma_gemm_tf32f32_tf32f32_f32_tn_n_tilesize128x128x16", false},
+        {"cutlass_80_tensorop_s1688gemm_128x128_16x4_nn_align4", false},
+        {"ampere_s1688gemm_128x128_ldg8_stages_32x3_tn", false},
+        {"ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_32x6_tn", false},
+        {"nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT", false},
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        struct made_trace made = {.head = H100};
+        for (int step = 0; step < 3; step++) {
+            step_begin(&made);
+            launch_many(&made, 20, kernels[i].name, 500);
+            wait_for_device(&made, "cudaDeviceSynchronize");
+            step_end(&made);
+        }
+        struct rank_verdict verdict = verdict_on_made(&made);
+        if ((finding_of(&verdict, &rule_fp32) != NULL) != kernels[i].is_fp32)
+            fail_msg("%s: %s FP32", kernels[i].name, kernels[i].is_fp32 ? "is" : "is not");
+        rank_verdict_free(&verdict);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_in_fp32_are_recognized_by_name),
         cmocka_unit_test(compute_bound_names_the_longest_kernel),
         cmocka_unit_test(launch_call_of_a_full_queue_is_a_wait),
         cmocka_unit_test(sync_counts_the_waits_that_are_followed_by_idle_time),
