@@ -40,7 +40,7 @@ static const struct overview_finding *finding_of(const struct rank_verdict *verd
 }
 
 static double step_us(const struct rank_verdict *verdict, uint32_t rules, enum achievable_bound *bound) {
-    return achievable_window(verdict, rules, 0, bound) / verdict->n_steps / 1000;
+    return achievable_window(&(struct job_rank){.verdict = verdict}, rules, bound) / verdict->n_steps / 1000;
 }
 
 /* ---- Sums ---- */
@@ -309,8 +309,9 @@ static void shares_of_all_ranks_are_of_the_longest_step(void **state) {
     struct verdict_atom atoms[3][2];
     const struct rank_verdict verdicts[3] = {rank_of(600, 400, atoms[0]), rank_of(500, 300, atoms[1]),
                                              rank_of(400, 100, atoms[2])};
-    const struct job_rank ranks[3] = {
-        {0, "a b/r0.json", &verdicts[0], 0}, {1, "a b/r1.json", &verdicts[1], 0}, {2, "a b/r2.json", &verdicts[2], 0}};
+    const struct job_rank ranks[3] = {{.rank = 0, .path = "a b/r0.json", .verdict = &verdicts[0]},
+                                      {.rank = 1, .path = "a b/r1.json", .verdict = &verdicts[1]},
+                                      {.rank = 2, .path = "a b/r2.json", .verdict = &verdicts[2]}};
     const struct job_findings found = {.is_late = false};
     struct arena arena = {0};
     struct job_verdict job;
