@@ -148,6 +148,9 @@ static void find_excess(struct excess_run *run, double wait_us, struct rank_exce
         qsort(run->rows, run->n, sizeof *run->rows, compare_excess);
     double device_us = (run->device_ns[0] - run->device_ns[1]) / 1e3;
     double host_us = (run->host_ns[0] - run->host_ns[1]) / 1e3;
+    /* All operators of the other rank's CPU may take as long, because it waits in some: a single operator decides. */
+    for (uint64_t i = 0; i < run->n; i++)
+        host_us = run->rows[i].on_host ? fmax(host_us, excess_of(&run->rows[i]) / 1e3) : host_us;
     excess->on_host = device_us < MIN_DEVICE_SHARE * wait_us && host_us > device_us;
     for (uint64_t i = 0; i < run->n; i++) {
         const struct excess_row *row = &run->rows[i];

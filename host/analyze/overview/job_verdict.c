@@ -202,6 +202,8 @@ static void join_rule(struct joining *joining, const struct finding_rule *rule, 
         joined->limited_by = LIMIT_STRAGGLER;
         joined->uncapped = most->saving_percent * share;
         add_finding_number(joined, "wait_percent", most->saving_percent * share * rank->wait);
+        if (rule != &rule_exposed_comm)
+            append_finding_text(joined, " The saving excludes waiting for other ranks.");
     }
     if (joining->n > 1)
         add_finding_number(joined, "ranks", (double)of->n);

@@ -320,6 +320,7 @@ enum sutra_status name_late_operators(struct sutra_context *context, struct rank
         compute_ns[i] = ranks[i]->calls.n > 0 ? ranks[i]->compute_ns : (double)NAN;
         late[i] = ranks[i]->is_late;
     }
+    unsigned n_named = 0;
     const row_t median = find_median_rank(compute_ns, late, (row_t)n, values);
     arena_release(scratch, mark);
     for (row_t k = 0; k < found->n_latest && median != ROW_NONE && !(found->late.facts & FACT_NAMED); k++) {
@@ -332,12 +333,17 @@ enum sutra_status name_late_operators(struct sutra_context *context, struct rank
         if (!*excess.phase)
             continue;
         snprintf(text + length, sizeof text - length, "%s %lld's %s takes %.20s longer in %.60s (%s)",
-                 length ? "; rank" : "Rank", (long long)rank->rank, excess.on_host ? "CPU" : "GPU",
+                 n_named++ ? "; rank" : "Rank", (long long)rank->rank, excess.on_host ? "CPU" : "GPU",
                  brief_time_text(excess.us * 1e3 / steps).text, short_location(excess.operator_name, 60).text,
                  excess.phase);
     }
-    if (*text)
+    if (n_named == 1) {
         snprintf(frame, FINDING_FRAME, "%.*s than on rank %lld", FINDING_FRAME - 32, text,
                  (long long)ranks[median]->rank);
+    } else if (n_named > 1) {
+        *text = 'r';
+        snprintf(frame, FINDING_FRAME, "Compared with rank %lld: %.*s", (long long)ranks[median]->rank,
+                 FINDING_FRAME - 48, text);
+    }
     return SUTRA_OK;
 }
