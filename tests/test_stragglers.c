@@ -54,7 +54,7 @@ static char *rank_text(const struct made_job *job, int rank) {
             last = now[i] + job->work_us[i][step] > last ? now[i] + job->work_us[i][step] : last;
         made.now = made.free_at = now[rank] + clock;
         step_begin(&made);
-        launch(&made, "gemm", job->work_us[rank][step] - 20);
+        launch_by(&made, "aten::mm", "", CALL_US + 2, "gemm", job->work_us[rank][step] - 20);
         call(&made, "cudaLaunchKernel", CALL_US);
         long end = last + transfer_us + clock + (rank == 1 && step == 0 ? job->end_offset_us : 0);
         add_collective(&made, job, step, now[rank] + job->work_us[rank][step] + clock, end);
@@ -339,6 +339,9 @@ static void waiting_belongs_to_all_stragglers(void **state) {
     assert_string_equal(finding.title, "Stragglers");
     assert_string_equal(finding.seen, "Ranks 0 and 2 arrive last at 4 of 4 collectives; the other ranks wait 400 us of "
                                       "the 1.46 ms step. Mean per rank: 300 us of waiting and 50.0 us of transfer.");
+    assert_string_equal(finding.frame,
+                        "Compared with rank 1: rank 0's GPU takes 200 us longer in aten::mm (forward); rank "
+                        "2's GPU takes 200 us longer in aten::mm (forward)");
     assert_true(number_of(&finding, "late_ranks") == 2 && number_of(&finding, "wait_us") == 300 &&
                 number_of(&finding, "transfer_us") == 50 && number_of(&finding, "longest_wait_us") == 400);
     assert_non_null(strstr(verdict->why, "ranks 0 and 2 are late"));

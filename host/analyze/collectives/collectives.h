@@ -68,7 +68,7 @@ struct sutra_collectives {
 struct rank_excess {
     bool on_host;      /* the CPU is slower, not the GPU */
     const char *phase; /* "forward"; "": no operator takes long enough */
-    char operator_name[128];
+    char operator_name[256];
     double us;
 };
 
@@ -76,11 +76,15 @@ struct rank_excess {
  * ranks are compared; ROW_NONE: there is none. `scratch` has room for n values. */
 row_t find_median_rank(const double *compute_ns, const bool *late, row_t n, double *scratch);
 
-/* Compares the operators of two ranks: the first path is the trace of a rank for which the others wait for wait_us.
- * Makes the table of operators of a result, if it is not NULL. Reads both traces; if one cannot be read again, as from
- * a pipe, no operator is reported. SUTRA_SYSTEM: out of memory. */
-enum sutra_status rank_excess_find(struct sutra_context *context, const char *const paths[2], double wait_us,
-                                   struct rank_excess *excess, struct sutra_result *result, struct sutra_error *error);
+/* Compares the operators of a rank for which the other ranks wait for wait_us with the operators of a reference. Makes
+ * the table of operators of a result, if it is not NULL. Reads both traces; *run, NULL at first, keeps the operators of
+ * the reference for further calls, and needs excess_run_free() in any case. If a trace cannot be read again, as from a
+ * pipe, no operator is reported. SUTRA_SYSTEM: out of memory. */
+struct excess_run;
+enum sutra_status rank_excess_find(struct sutra_context *context, const char *reference, const char *path,
+                                   double wait_us, struct excess_run **run, struct rank_excess *excess,
+                                   struct sutra_result *result, struct sutra_error *error);
+void excess_run_free(struct excess_run *run);
 
 extern const struct rank_analysis collectives_analysis;
 

@@ -46,6 +46,7 @@ struct excess_run {
     struct excess_row *rows;
     uint64_t n, capacity;
     double device_ns[2], host_ns[2];
+    bool is_unread; /* the trace of the reference could not be read */
 };
 
 /* ---- One trace ---- */
@@ -116,6 +117,8 @@ static enum sutra_status add_trace(struct excess_run *run, struct sutra_context 
     struct arena arena = {0}, scratch = {0};
     struct sutra_device_trace *trace = NULL;
     struct launch_model model;
+    if (strcmp(path, "-") == 0)
+        return error_set(error, SUTRA_NO_INPUT, "standard input cannot be read again");
     enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
     if (!status)
         status = launch_model_build(context, trace, LAUNCHES_NO_FRAMES, &arena, &scratch, &model, error);
@@ -141,19 +144,20 @@ static int compare_excess(const void *left, const void *right) {
     return (a->name > b->name) - (a->name < b->name);
 }
 
-/* Finds where most of the excess is, on the CPU or the GPU, and makes the table of a result. */
-static void find_excess(struct excess_run *run, double wait_us, struct rank_excess *excess,
-                        struct sutra_result *result) {
+/* Finds where most of the excess is, on the CPU or the GPU, and makes the table of a result. Sorts `rows`, which are a
+ * copy of the run's. */
+static void find_excess(const struct excess_run *run, struct excess_row *rows, double wait_us,
+                        struct rank_excess *excess, struct sutra_result *result) {
     if (run->n > 0)
-        qsort(run->rows, run->n, sizeof *run->rows, compare_excess);
+        qsort(rows, run->n, sizeof *rows, compare_excess);
     double device_us = (run->device_ns[0] - run->device_ns[1]) / 1e3;
     double host_us = (run->host_ns[0] - run->host_ns[1]) / 1e3;
     /* All operators of the other rank's CPU may take as long, because it waits in some: a single operator decides. */
     for (uint64_t i = 0; i < run->n; i++)
-        host_us = run->rows[i].on_host ? fmax(host_us, excess_of(&run->rows[i]) / 1e3) : host_us;
+        host_us = rows[i].on_host ? fmax(host_us, excess_of(&rows[i]) / 1e3) : host_us;
     excess->on_host = device_us < MIN_DEVICE_SHARE * wait_us && host_us > device_us;
     for (uint64_t i = 0; i < run->n; i++) {
-        const struct excess_row *row = &run->rows[i];
+        const struct excess_row *row = &rows[i];
         if (row->on_host != excess->on_host || excess_of(row) / 1e3 < MIN_OPERATOR_SHARE * wait_us)
             continue;
         excess->phase = phase_names[row->phase];
@@ -163,7 +167,7 @@ static void find_excess(struct excess_run *run, double wait_us, struct rank_exce
     }
     struct sutra_table *table = result ? result_table_begin(result, SUTRA_COLLECTIVES_EXCESS) : NULL;
     for (uint64_t i = 0; table && i < run->n && table->n_rows < EXCESS_ROWS && !table->failed; i++) {
-        const struct excess_row *row = &run->rows[i];
+        const struct excess_row *row = &rows[i];
         if (row->on_host != excess->on_host || excess_of(row) <= 0)
             continue;
         table_words(table, row->on_host ? "host" : "device");
@@ -177,21 +181,48 @@ static void find_excess(struct excess_run *run, double wait_us, struct rank_exce
     }
 }
 
-enum sutra_status rank_excess_find(struct sutra_context *context, const char *const paths[2], double wait_us,
-                                   struct rank_excess *excess, struct sutra_result *result, struct sutra_error *error) {
-    struct excess_run run = {0};
+enum sutra_status rank_excess_find(struct sutra_context *context, const char *reference, const char *path,
+                                   double wait_us, struct excess_run **kept, struct rank_excess *excess,
+                                   struct sutra_result *result, struct sutra_error *error) {
     struct sutra_error why;
-    enum sutra_status status = strings_init(&run.names) && pair_table_init(&run.known) ? SUTRA_OK : error_memory(&why);
+    struct excess_row *rows = NULL;
+    enum sutra_status status = SUTRA_OK;
+    struct excess_run *run = *kept;
     *excess = (struct rank_excess){.phase = ""};
-    for (int side = 0; side < 2 && !status; side++)
-        status = strcmp(paths[side], "-") == 0 ? error_set(&why, SUTRA_NO_INPUT, "standard input cannot be read again")
-                                               : add_trace(&run, context, paths[side], side, &why);
-    if (!status)
-        find_excess(&run, wait_us, excess, result);
-    strings_free(&run.names);
-    pair_table_free(&run.known);
-    free(run.rows);
+    if (!run) {
+        run = *kept = calloc(1, sizeof *run);
+        TRY_ALLOC(run, error);
+        status = strings_init(&run->names) && pair_table_init(&run->known) ? SUTRA_OK : error_memory(&why);
+        if (!status)
+            status = add_trace(run, context, reference, 1, &why);
+        run->is_unread = status != SUTRA_OK;
+    }
+    for (uint64_t i = 0; i < run->n; i++) {
+        run->rows[i].calls[0] = 0;
+        run->rows[i].ns[0] = 0;
+    }
+    run->device_ns[0] = run->host_ns[0] = 0;
+    if (!status && !run->is_unread)
+        status = add_trace(run, context, path, 0, &why);
+    if (!status && !run->is_unread) {
+        rows = malloc((run->n + 1) * sizeof *rows);
+        status = rows ? SUTRA_OK : error_memory(&why);
+    }
+    if (rows) {
+        memcpy(rows, run->rows, run->n * sizeof *rows);
+        find_excess(run, rows, wait_us, excess, result);
+    }
+    free(rows);
     return error_copy(error, status == SUTRA_SYSTEM ? status : SUTRA_OK, &why);
+}
+
+void excess_run_free(struct excess_run *run) {
+    if (!run)
+        return;
+    strings_free(&run->names);
+    pair_table_free(&run->known);
+    free(run->rows);
+    free(run);
 }
 
 row_t find_median_rank(const double *compute_ns, const bool *late, row_t n, double *scratch) {
@@ -296,10 +327,14 @@ enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct
         if (n_late)
             found->rank = of->clocks[latest].rank;
         if (n_late && median != ROW_NONE && of->parts[latest]) {
-            const char *const paths[2] = {of->parts[latest]->rank.path, of->parts[median]->rank.path};
             struct rank_excess excess;
+            struct excess_run *run = NULL;
             found->median_rank = of->clocks[median].rank;
-            TRY(rank_excess_find(context, paths, found->wait_caused_us, &excess, &of->result, error));
+            const enum sutra_status status =
+                rank_excess_find(context, of->parts[median]->rank.path, of->parts[latest]->rank.path,
+                                 found->wait_caused_us, &run, &excess, &of->result, error);
+            excess_run_free(run);
+            TRY(status);
             const char *name = arena_text(&of->arena, excess.operator_name, strlen(excess.operator_name));
             found->on_host = excess.on_host;
             found->phase = excess.phase;
