@@ -230,7 +230,7 @@ static enum sutra_status analyze_overview(struct run *run, struct sutra_error *e
         status =
             find_findings(context, &model, &overview, &steps, &ranks[0].calls, true, &arena, &scratch, &verdict, error);
     if (!status)
-        status = find_job_straggler(list, 2, &scratch, &found, NULL, error);
+        status = find_job_stragglers(list, 2, &scratch, &found, NULL, error);
     run->result = verdict.n_findings;
     assert_true(status || finding_of_rule(verdict.findings, verdict.n_findings, &rule_straggler));
     for (int i = 0; i < 2; i++)

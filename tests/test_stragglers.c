@@ -52,9 +52,9 @@ static char *rank_text(const struct made_job *job, int rank) {
         long last = 0, clock = job->clock_us[rank];
         for (int i = 0; i < job->n_ranks; i++)
             last = now[i] + job->work_us[i][step] > last ? now[i] + job->work_us[i][step] : last;
-        made.now = now[rank] + clock;
+        made.now = made.free_at = now[rank] + clock;
         step_begin(&made);
-        launch(&made, "gemm", job->work_us[rank][step] - 20);
+        launch_by(&made, "aten::mm", "", CALL_US + 2, "gemm", job->work_us[rank][step] - 20);
         call(&made, "cudaLaunchKernel", CALL_US);
         long end = last + transfer_us + clock + (rank == 1 && step == 0 ? job->end_offset_us : 0);
         add_collective(&made, job, step, now[rank] + job->work_us[rank][step] + clock, end);
@@ -78,9 +78,9 @@ static bool find_late(const struct made_job *job, struct job_findings *found, do
         list[i] = &ranks[i];
         assert_int_equal(rank_collectives_read(made[i].context, &made[i].overview, i, &ranks[i], &error), SUTRA_OK);
     }
-    assert_int_equal(find_job_straggler(list, (size_t)job->n_ranks, &made[0].scratch, found, NULL, &error), SUTRA_OK);
+    assert_int_equal(find_job_stragglers(list, (size_t)job->n_ranks, &made[0].scratch, found, NULL, &error), SUTRA_OK);
     for (int i = 0; i < job->n_ranks; i++) {
-        waits[i] = ranks[i].wait_percent;
+        waits[i] = ranks[i].late_wait_ns / (double)(ranks[i].window.to_ns - ranks[i].window.from_ns) * 100;
         collective_calls_free(&ranks[i].calls);
         overview_forget(&made[i]);
     }
@@ -176,15 +176,48 @@ static void last_arriving_rank_is_the_straggler(void **state) {
 static void straggler_is_found_despite_waits_in_many_groups(void **state) {
     enum { N = 512 };
     static struct rank_waits waits[N];
+    static bool late[N];
     for (int i = 0; i < N; i++)
         waits[i] = (struct rank_waits){.wait_caused_ns = 25e3, .total_wait_caused_ns = 25e3};
-    assert_false(is_straggler(waits, N, find_straggler_candidate(waits, N), 1e5));
+    assert_int_equal(find_late_ranks(waits, N, 1e5, late), 0);
     waits[7] = (struct rank_waits){.wait_caused_ns = 8e6, .total_wait_caused_ns = 8e6 * (N - 1)};
     assert_int_equal(find_straggler_candidate(waits, N), 7);
-    assert_true(is_straggler(waits, N, 7, 11e6));
-    assert_false(is_straggler(waits, N, 7, 200e6)); /* the waits are short */
-    waits[9] = (struct rank_waits){.wait_caused_ns = 7e6, .total_wait_caused_ns = 9e6 * (N - 1)};
-    assert_false(is_straggler(waits, N, 7, 11e6)); /* rank 9 causes more */
+    assert_int_equal(find_late_ranks(waits, N, 11e6, late), 1);
+    assert_true(late[7]);
+    assert_int_equal(find_late_ranks(waits, N, 200e6, late), 0); /* the waits are short */
+    assert_false(late[7]);
+    waits[9] = (struct rank_waits){.wait_caused_ns = 0.5e6, .total_wait_caused_ns = 9e6 * (N - 1)};
+    assert_int_equal(find_late_ranks(waits, N, 11e6, late), 0); /* rank 9 causes more in total, but in short waits */
+    waits[9].wait_caused_ns = 7e6;
+    assert_int_equal(find_late_ranks(waits, N, 11e6, late), 2);
+    assert_true(late[7] && late[9]);
+}
+
+/* Long waits for more than half of the ranks: only those that cause most of them are late. */
+static void at_most_half_of_the_ranks_are_late(void **state) {
+    static const struct {
+        double caused[4];
+        row_t n, n_late;
+        bool late[4];
+    } cases[] = {
+        {{60, 6}, 2, 1, {true, false}},
+        {{50, 40, 1, 1}, 4, 2, {true, true, false, false}},
+        {{50, 8, 8, 1}, 4, 1, {true, false, false, false}},
+        {{50, 8, 1, 1}, 4, 2, {true, true, false, false}},
+        {{50, 40, 20, 1}, 4, 0, {false}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rank_waits waits[4] = {0};
+        bool late[4];
+        row_t latest[LATE_NAMED];
+        for (row_t k = 0; k < cases[i].n; k++)
+            waits[k].wait_caused_ns = waits[k].total_wait_caused_ns = cases[i].caused[k];
+        assert_int_equal(find_late_ranks(waits, cases[i].n, 100, late), cases[i].n_late);
+        for (row_t k = 0; k < cases[i].n; k++)
+            assert_int_equal(late[k], cases[i].late[k]);
+        assert_int_equal(find_latest_ranks(waits, cases[i].n, late, latest), cases[i].n_late);
+        assert_true(cases[i].n_late == 0 || latest[0] == 0);
+    }
 }
 
 /* ---- Compared with findings of single ranks ---- */
@@ -272,8 +305,83 @@ static void wait_for_a_straggler_is_no_slow_link(void **state) {
     sutra_context_free(context);
 }
 
+/* ---- Several stragglers ---- */
+
+static double number_of(const struct sutra_finding *finding, const char *name) {
+    for (size_t i = 0; i < finding->n_numbers; i++)
+        if (strcmp(finding->numbers[i].name, name) == 0)
+            return finding->numbers[i].value;
+    return (double)NAN;
+}
+
+static const struct sutra_finding *find_rule(const struct sutra_overview *overview, const char *rule,
+                                             struct sutra_finding *finding) {
+    for (size_t k = 0; sutra_overview_finding(overview, k, finding); k++)
+        if (strcmp(finding->rule, rule) == 0)
+            return finding;
+    return NULL;
+}
+
+/* Two ranks are late in turn. Exposed communication is waiting, and the transfer of 50 us is too short for a finding. */
+static void waiting_belongs_to_all_stragglers(void **state) {
+    static const struct made_job job = {
+        .n_ranks = 4, .work_us = {{1400, 1000, 1400, 1000}, EVEN, {1000, 1400, 1000, 1400}, EVEN}, .recorded = true};
+    struct sutra_context *context = make_context(1);
+    struct sutra_finding finding;
+    int64_t latest;
+    struct sutra_overview *overview = overview_of_job(context, &job, &latest);
+    const struct sutra_verdict *verdict = sutra_overview_verdict(overview);
+    assert_null(find_rule(overview, "exposed_comm", &finding));
+    assert_non_null(find_rule(overview, "straggler", &finding));
+    assert_int_equal(finding.n_late_ranks, 2);
+    assert_int_equal(finding.late_ranks[0], 0);
+    assert_int_equal(finding.late_ranks[1], 2);
+    assert_string_equal(finding.title, "Stragglers");
+    assert_string_equal(finding.seen, "Ranks 0 and 2 arrive last at 4 of 4 collectives; the other ranks wait 400 us of "
+                                      "the 1.46 ms step. Mean per rank: 300 us of waiting and 50.0 us of transfer.");
+    assert_string_equal(finding.frame,
+                        "Compared with rank 1: rank 0's GPU takes 200 us longer in aten::mm (forward); rank "
+                        "2's GPU takes 200 us longer in aten::mm (forward)");
+    assert_true(number_of(&finding, "late_ranks") == 2 && number_of(&finding, "wait_us") == 300 &&
+                number_of(&finding, "transfer_us") == 50 && number_of(&finding, "longest_wait_us") == 400);
+    assert_non_null(strstr(verdict->why, "ranks 0 and 2 are late"));
+    assert_int_equal(latest, 0);
+    /* Without waiting, each rank takes as long as the first to arrive. */
+    for (size_t i = 0; i < verdict->n_achievable; i++)
+        if (strcmp(verdict->achievable[i].fixed[verdict->achievable[i].n_fixed - 1], "straggler") == 0)
+            assert_true(fabs(verdict->achievable[i].step_us - (verdict->step_us - 400)) < 1);
+    assert_true(verdict->n_achievable > 0);
+    sutra_overview_free(overview);
+    sutra_context_free(context);
+}
+
+/* Different ranks are late: no rank is a straggler, and communication has no saving. */
+static void waiting_without_stragglers_is_no_saving(void **state) {
+    static const struct made_job job = {.n_ranks = 4,
+                                        .work_us = {{1400, 1000, 1000, 1000},
+                                                    {1000, 1400, 1000, 1000},
+                                                    {1000, 1000, 1400, 1000},
+                                                    {1000, 1000, 1000, 1400}},
+                                        .recorded = true};
+    struct sutra_context *context = make_context(1);
+    struct sutra_finding finding;
+    int64_t latest;
+    struct sutra_overview *overview = overview_of_job(context, &job, &latest);
+    assert_int_equal(latest, -1);
+    assert_null(find_rule(overview, "straggler", &finding));
+    assert_non_null(find_rule(overview, "exposed_comm", &finding));
+    assert_true(isnan(finding.saving_percent));
+    assert_non_null(strstr(finding.seen, "50.0 us of it is transfer, and 300 us is waiting for other ranks."));
+    assert_true(number_of(&finding, "wait_us") == 300 && number_of(&finding, "transfer_us") == 50);
+    sutra_overview_free(overview);
+    sutra_context_free(context);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(straggler_is_found_despite_waits_in_many_groups),
+                                       cmocka_unit_test(at_most_half_of_the_ranks_are_late),
+                                       cmocka_unit_test(waiting_belongs_to_all_stragglers),
+                                       cmocka_unit_test(waiting_without_stragglers_is_no_saving),
                                        cmocka_unit_test(wait_for_a_straggler_is_no_slow_link),
                                        cmocka_unit_test(last_arriving_rank_is_the_straggler)};
     return cmocka_run_group_tests(tests, NULL, NULL);

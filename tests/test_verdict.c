@@ -9,7 +9,7 @@
 #define BIT(x) finding_rule_bit(&rule_##x)
 
 static double step_us(const struct rank_verdict *verdict, uint32_t rules, enum achievable_bound *bound) {
-    return achievable_window(verdict, rules, 0, bound) / verdict->n_steps / 1000;
+    return achievable_window(&(struct job_rank){.verdict = verdict}, rules, bound) / verdict->n_steps / 1000;
 }
 
 /* ---- Sums ---- */
@@ -226,7 +226,7 @@ static void every_rule_has_a_remedy_in_any_situation(void **state) {
 static void situation_decides_about_the_remedy(void **state) {
     static const struct {
         const struct finding_rule *rule;
-        uint32_t facts;
+        uint64_t facts;
         const char *situation;
     } cases[] = {
         {&rule_host_bound, FACT_ENGINE | FACT_VLLM | FACT_COMPILED | FACT_CUDA, "engine"},
@@ -238,6 +238,10 @@ static void situation_decides_about_the_remedy(void **state) {
         {&rule_exposed_comm, FACT_ALL_REDUCE | FACT_BACKWARD | FACT_DDP, "ddp"},
         {&rule_exposed_comm, FACT_ALL_REDUCE | FACT_BACKWARD | FACT_FORWARD, "tp"},
         {&rule_exposed_comm, FACT_ALL_REDUCE | FACT_FORWARD, "inference"},
+        {&rule_exposed_comm, FACT_ALL_REDUCE | FACT_FORWARD | FACT_BACKWARD | FACT_MEGATRON, "megatron"},
+        {&rule_exposed_comm, FACT_ALL_REDUCE | FACT_FORWARD | FACT_MEGATRON | FACT_VLLM, "vllm"},
+        {&rule_exposed_comm, FACT_ALL_REDUCE | FACT_SGLANG, "sglang"},
+        {&rule_exposed_comm, FACT_ALL_REDUCE | FACT_SGLANG | FACT_BACKWARD, "ddp"},
         {&rule_exposed_comm, FACT_SHARDED | FACT_FSDP | FACT_BACKWARD, "fsdp"},
         {&rule_exposed_comm, FACT_ALL_TO_ALL | FACT_MOE | FACT_EMBEDDING, "moe"},
         {&rule_exposed_comm, FACT_ALL_TO_ALL | FACT_EMBEDDING, "embedding"},
@@ -278,8 +282,9 @@ static void shares_of_all_ranks_are_of_the_longest_step(void **state) {
     struct verdict_atom atoms[3][2];
     const struct rank_verdict verdicts[3] = {rank_of(600, 400, atoms[0]), rank_of(500, 300, atoms[1]),
                                              rank_of(400, 100, atoms[2])};
-    const struct job_rank ranks[3] = {
-        {0, "a b/r0.json", &verdicts[0], 0}, {1, "a b/r1.json", &verdicts[1], 0}, {2, "a b/r2.json", &verdicts[2], 0}};
+    const struct job_rank ranks[3] = {{.rank = 0, .path = "a b/r0.json", .verdict = &verdicts[0]},
+                                      {.rank = 1, .path = "a b/r1.json", .verdict = &verdicts[1]},
+                                      {.rank = 2, .path = "a b/r2.json", .verdict = &verdicts[2]}};
     const struct job_findings found = {.is_late = false};
     struct arena arena = {0};
     struct job_verdict job;
@@ -304,6 +309,85 @@ static void shares_of_all_ranks_are_of_the_longest_step(void **state) {
     arena_free(&arena);
 }
 
+/* Exposed communication splits into waiting, which goes without stragglers, and transfer. */
+static void achievable_step_without_stragglers_has_no_waiting(void **state) {
+    struct verdict_atom atoms[] = {{.part = SUTRA_PART_COMPUTE, .ticks = 130},
+                                   {.rules = BIT(exposed_comm), .part = SUTRA_PART_EXPOSED_COMM, .ticks = 400},
+                                   {.part = SUTRA_PART_HOST, .ticks = 70}};
+    const struct rank_verdict verdict = {.kind = SUTRA_VERDICT_STEPS,
+                                         .window = 600,
+                                         .n_steps = 1,
+                                         .busy = 530,
+                                         .communication = 440, /* 40 of it overlapped */
+                                         .atoms = atoms,
+                                         .n_atoms = 3,
+                                         .n_findings = 1,
+                                         .findings = {{.rule = &rule_exposed_comm, .weight = 1}}};
+    static const struct {
+        uint32_t rules; /* 1: exposed_comm, 2: straggler */
+        double late;
+        bool is_late;
+        double expected;
+        enum achievable_bound bound;
+    } cases[] = {
+        {1, 0, false, 500, BOUND_NONE}, /* the transfer of 100 goes; communication of 440 is a lower bound */
+        {2, 0, false, 300, BOUND_NONE},
+        {2, 60, false, 240, BOUND_NONE},
+        {2, 90, false, 230, BOUND_GPU}, /* compute and transfer */
+        {2, 90, true, 210, BOUND_NONE}, /* a straggler's GPU may be slow */
+        {3, 0, false, 200, BOUND_NONE},
+        {3, 70, false, 140, BOUND_COMMUNICATION}, /* the transfer, and overlapped communication */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct job_rank rank = {
+            .verdict = &verdict, .wait = 0.75, .late = cases[i].late, .is_late = cases[i].is_late};
+        const uint32_t rules = (cases[i].rules & 1 ? BIT(exposed_comm) : 0) | (cases[i].rules & 2 ? BIT(straggler) : 0);
+        enum achievable_bound bound;
+        const double got = achievable_window(&rank, rules, &bound);
+        if (fabs(got - cases[i].expected) > 1e-9 || bound != cases[i].bound)
+            fail_msg("case %zu: %g, bound %d", i, got, (int)bound);
+    }
+}
+
+/* The bar, the title and the headline are about the rank and the kind of communication of the first finding. */
+static void headline_and_bar_agree_with_the_first_finding(void **state) {
+    static const struct {
+        uint64_t facts;
+        const char *why;
+    } cases[] = {{FACT_ALL_REDUCE | FACT_BACKWARD, "for gradient all-reduce"},
+                 {FACT_ALL_REDUCE | FACT_BACKWARD | FACT_FORWARD, "for tensor-parallel all-reduce"},
+                 {FACT_ALL_TO_ALL | FACT_EMBEDDING, "for embedding all-to-all"},
+                 {FACT_SHARDED, "for communication"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct verdict_atom atoms[3][2];
+        struct rank_verdict verdicts[3];
+        struct job_rank ranks[3];
+        for (int r = 0; r < 3; r++) {
+            verdicts[r] = rank_of(600 - 100 * r, 300, atoms[r]);
+            atoms[r][1] = (struct verdict_atom){
+                .rules = BIT(exposed_comm), .part = SUTRA_PART_EXPOSED_COMM, .ticks = (int64_t)300000};
+            verdicts[r].findings[0] = (struct overview_finding){.rule = &rule_exposed_comm,
+                                                                .weight = 1,
+                                                                .saving_percent = 30,
+                                                                .facts = cases[i].facts,
+                                                                .range = {.from_us = 1, .to_us = 2}};
+            ranks[r] = (struct job_rank){.rank = r, .path = "job/r.json", .verdict = &verdicts[r]};
+        }
+        const struct job_findings found = {.is_late = false};
+        struct arena arena = {0};
+        struct job_verdict job;
+        struct sutra_error error;
+        assert_int_equal(
+            job_verdict_make(ranks, 3, &(struct trace_validity){.n_activities = 0}, &found, &arena, &job, &error),
+            SUTRA_OK);
+        assert_non_null(strstr(job.verdict.why, cases[i].why));
+        assert_int_equal(job.findings[0].most_rank, job.verdict.rank);
+        assert_int_equal(job.findings[0].evidence.rank, job.verdict.rank);
+        assert_int_equal(job.verdict.rank, 0);
+        arena_free(&arena);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overlapping_savings_count_once),
@@ -317,6 +401,8 @@ int main(void) {
         cmocka_unit_test(every_rule_has_a_remedy_in_any_situation),
         cmocka_unit_test(situation_decides_about_the_remedy),
         cmocka_unit_test(shares_of_all_ranks_are_of_the_longest_step),
+        cmocka_unit_test(achievable_step_without_stragglers_has_no_waiting),
+        cmocka_unit_test(headline_and_bar_agree_with_the_first_finding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

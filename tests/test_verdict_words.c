@@ -141,6 +141,36 @@ static void findings_name_units_and_overlaps(void **state) {
     arena_free(&arena);
 }
 
+/* In a job, the title names the rank of the texts, or all stragglers. */
+static void titles_of_a_job_name_ranks(void **state) {
+    static const int64_t late[] = {0, 6, 7, 8};
+    static const struct {
+        const char *rule, *situation;
+        size_t n_ranks, n_late;
+        const char *title;
+    } cases[] = {{"host_bound", "eager", 1, 0, "Launch-bound"},
+                 {"host_bound", "eager", 8, 0, "Launch-bound: rank 5"},
+                 {"exposed_comm", "ddp", 8, 0, "Launch-bound (gradient all-reduce): rank 5"},
+                 {"straggler", "in_step", 8, 1, "Launch-bound: rank 0"},
+                 {"straggler", "in_step", 8, 2, "Launch-bound: ranks 0 and 6"},
+                 {"straggler", "in_step", 8, 3, "Launch-bound: ranks 0, 6 and 7"},
+                 {"straggler", "in_step", 9, 4, "Launch-bound: ranks 0, 6-8"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sutra_verdict verdict = verdict_of(mixed);
+        struct sutra_finding finding = finding_of(cases[i].rule);
+        struct arena arena = {0};
+        struct verdict_words words;
+        verdict.n_ranks = cases[i].n_ranks;
+        finding.situation = cases[i].situation;
+        finding.most_rank = 5;
+        finding.late_ranks = late;
+        finding.n_late_ranks = cases[i].n_late;
+        assert_int_equal(verdict_words_make(&verdict, &finding, 1, &arena, &words, NULL), SUTRA_OK);
+        assert_string_equal(words.findings[0].title, cases[i].title);
+        arena_free(&arena);
+    }
+}
+
 static void unexplained_pieces_are_named(void **state) {
     struct sutra_verdict verdict = verdict_of(mixed);
     struct arena arena = {0};
@@ -270,6 +300,7 @@ int main(void) {
         cmocka_unit_test(unexplained_pieces_are_named),
         cmocka_unit_test(header_without_steps_names_the_whole),
         cmocka_unit_test(check_of_a_metric_of_zero_asks_for_a_rise),
+        cmocka_unit_test(titles_of_a_job_name_ranks),
         cmocka_unit_test(markdown_escapes_names_and_reduces_paths),
         cmocka_unit_test(markdown_has_at_most_8_kb),
     };

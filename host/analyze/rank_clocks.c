@@ -91,7 +91,9 @@ bool rank_waits_add(const struct job_collectives *job, const struct collective_m
         if (!met)
             continue;
         of->n++;
-        of->own_wait_ns += (double)moment_minus(moments->arrival_ns, job_time(job, call, call->start_ns));
+        const int64_t start_ns = job_time(job, call, call->start_ns);
+        of->own_wait_ns += (double)moment_minus(moments->arrival_ns, start_ns);
+        of->late_ns += (double)moment_minus(start_ns, moments->first_ns);
         of->n_first += i == moments->first;
         if (i != moments->last)
             continue;
@@ -109,15 +111,44 @@ row_t find_straggler_candidate(const struct rank_waits *waits, row_t n) {
     return max;
 }
 
-bool is_straggler(const struct rank_waits *waits, row_t n, row_t most, double span_ns) {
-    double caused = waits[most].wait_caused_ns, total = 0;
-    row_t n_little = 0; /* ranks that cause much less; groups wait in parallel, so the waits of all ranks are added */
+row_t find_late_ranks(const struct rank_waits *waits, row_t n, double span_ns, bool *late) {
+    const double most = waits[find_straggler_candidate(waits, n)].wait_caused_ns;
+    double total = 0, for_late = 0; /* of all ranks, as groups wait in parallel */
+    row_t n_little = 0, n_long = 0, n_late = 0;
     for (row_t i = 0; i < n; i++) {
+        const double caused = waits[i].wait_caused_ns;
         total += waits[i].total_wait_caused_ns;
-        n_little += waits[i].wait_caused_ns * STRAGGLER_TIMES <= caused;
+        n_little += caused * STRAGGLER_TIMES <= most;
+        n_long += caused * 100 >= span_ns * STRAGGLER_PERCENT;
     }
-    return caused > 0 && caused * 100 >= span_ns * STRAGGLER_PERCENT && waits[most].total_wait_caused_ns * 2 >= total &&
-           n_little >= (n + 1) / 2;
+    const bool is_certain = most > 0 && n_little >= (n + 1) / 2;
+    for (row_t i = 0; i < n; i++) {
+        const double caused = waits[i].wait_caused_ns;
+        late[i] = is_certain && caused * 100 >= span_ns * STRAGGLER_PERCENT &&
+                  (n_long <= n / 2 || caused * STRAGGLER_TIMES > most);
+        n_late += late[i];
+        for_late += late[i] ? waits[i].total_wait_caused_ns : 0;
+    }
+    if (for_late * 2 >= total)
+        return n_late;
+    for (row_t i = 0; i < n; i++)
+        late[i] = false;
+    return 0;
+}
+
+row_t find_latest_ranks(const struct rank_waits *waits, row_t n, const bool *late, row_t rows[LATE_NAMED]) {
+    row_t n_rows = 0;
+    for (row_t i = 0; i < n; i++) {
+        if (!late[i])
+            continue;
+        row_t at = n_rows < LATE_NAMED ? n_rows++ : LATE_NAMED;
+        for (; at > 0 && waits[rows[at - 1]].wait_caused_ns < waits[i].wait_caused_ns; at--)
+            if (at < LATE_NAMED)
+                rows[at] = rows[at - 1];
+        if (at < LATE_NAMED)
+            rows[at] = i;
+    }
+    return n_rows;
 }
 
 /* ---- Differences of ends ---- */

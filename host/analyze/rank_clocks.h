@@ -1,6 +1,6 @@
 /*
  * rank_clocks.h - offsets and drifts of the clocks of ranks, from collectives that end on all ranks simultaneously; and
- * waits of ranks for each other, with the rule for a straggler.
+ * waits of ranks for each other, with the rule for stragglers.
  *
  *     ends of each collective, less the end on its smallest rank --line through medians--> edges between ranks
  *     --shortest path--> the clock of each rank against the smallest rank with which it is connected
@@ -62,9 +62,9 @@ bool *rank_clocks_set(const struct collective_calls *calls, const struct collect
  *     rank 1       |- waits |==============|          second-latest: so early could all be without rank 2
  *     rank 2                |==============|          arrives last: shortest duration
  *
- * A rank is the straggler if the other ranks wait for it, on average, for at least STRAGGLER_PERCENT of the time, and
- * for STRAGGLER_TIMES as long as for half of all ranks, and if at least half of all waits are for it. Cost: O(n log
- * ranks) for n calls.
+ * A rank is late, a straggler, if the other ranks wait for it, on average, for at least STRAGGLER_PERCENT of the time.
+ * There are late ranks only if the ranks wait STRAGGLER_TIMES as long for the latest one as for half of all ranks, and
+ * if at least half of all waits are for late ranks. Cost: O(n log ranks) for n calls.
  */
 
 #define STRAGGLER_PERCENT 5
@@ -114,6 +114,7 @@ bool collective_synchronizes(const struct job_collectives *job, const struct col
 struct rank_waits {
     uint64_t n, n_last, n_first;
     double in_ns, own_wait_ns;
+    double late_ns;              /* sum of its arrivals, each after the first rank's */
     double wait_caused_ns;       /* mean wait of the other ranks for it */
     double total_wait_caused_ns; /* their summed wait */
 };
@@ -125,7 +126,13 @@ bool rank_waits_add(const struct job_collectives *job, const struct collective_m
 /* The index of the rank for which the others wait most. n > 0. */
 row_t find_straggler_candidate(const struct rank_waits *waits, row_t n);
 
-/* Whether this rank is the straggler of a time span. */
-bool is_straggler(const struct rank_waits *waits, row_t n, row_t most, double span_ns);
+/* Sets late[i] for each rank: whether it is late in a time span. Returns the number of late ranks. n > 0. If more than
+ * half of the ranks cause long waits, only those are late for which the others wait more than 1 / STRAGGLER_TIMES as
+ * long as for the latest one: at most half. */
+row_t find_late_ranks(const struct rank_waits *waits, row_t n, double span_ns, bool *late);
+
+/* Texts name at most LATE_NAMED late ranks: rows[0] is the one for which the others wait most. Returns their number. */
+#define LATE_NAMED 3
+row_t find_latest_ranks(const struct rank_waits *waits, row_t n, const bool *late, row_t rows[LATE_NAMED]);
 
 #endif

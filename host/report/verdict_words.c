@@ -357,7 +357,9 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
         bool is_named = strcmp(finding->frame, COMMS_NAME) == 0; /* a record of the profiler, no caller */
         for (size_t i = 0; i < finding->n_units; i++)
             is_named |= strcmp(units[i].name, finding->frame) == 0;
-        if (!is_named)
+        if (rule == &rule_straggler) /* no name, but words about ranks */
+            buffer_format(&maker->buffer, "%s", finding->frame);
+        else if (!is_named)
             buffer_format(&maker->buffer, "%s%s", n ? before : "", short_location(finding->frame, NAME_COLUMNS).text);
     }
     if (maker->buffer.length)
@@ -388,13 +390,15 @@ static void make_finding(struct words_maker *maker, size_t number) {
     words->remedies = finding->remedies;
     words->n_remedies = finding->n_remedies;
 
-    /* The title with its situation: "Exposed communication (embedding all-to-all)", "Straggler: rank 7". */
+    /* The title with its situation, and in a job the rank: "Exposed communication (embedding all-to-all): rank 5",
+     * "Stragglers: ranks 0 and 6". */
     buffer_format(&maker->buffer, "%s", finding->title);
     if (remedy && remedy->note)
         buffer_format(&maker->buffer, " (%s)", remedy->note);
-    for (size_t i = 0; i < finding->n_numbers && rule == &rule_straggler; i++)
-        if (strcmp(finding->numbers[i].name, "rank") == 0)
-            buffer_format(&maker->buffer, ": rank %.0f", finding->numbers[i].value);
+    if (finding->n_late_ranks)
+        buffer_format(&maker->buffer, ": %s", ranks_text(finding->late_ranks, finding->n_late_ranks).text);
+    else if (maker->verdict->n_ranks > 1)
+        buffer_format(&maker->buffer, ": rank %lld", (long long)finding->most_rank);
     words->title = finish_text(maker);
     make_saving(maker, number, words);
 

@@ -264,3 +264,21 @@ const char *rank_list_text(struct rank_list *list) {
     list->any = false;
     return list->text;
 }
+
+struct figure ranks_text(const int64_t *ranks, size_t n) {
+    struct figure figure;
+    if (n == 1) {
+        snprintf(figure.text, sizeof figure.text, "rank %" PRId64, ranks[0]);
+    } else if (n == 2) {
+        snprintf(figure.text, sizeof figure.text, "ranks %" PRId64 " and %" PRId64, ranks[0], ranks[1]);
+    } else if (n == 3) {
+        snprintf(figure.text, sizeof figure.text, "ranks %" PRId64 ", %" PRId64 " and %" PRId64, ranks[0], ranks[1],
+                 ranks[2]);
+    } else {
+        struct rank_list list = {0};
+        for (size_t i = 0; i < n; i++)
+            rank_list_add(&list, ranks[i]);
+        snprintf(figure.text, sizeof figure.text, "ranks %s", rank_list_text(&list));
+    }
+    return figure;
+}

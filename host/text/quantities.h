@@ -101,6 +101,10 @@ void rank_list_add_run(struct rank_list *list, int64_t first, int64_t last);
 /* Ends the list; the text is in it. */
 const char *rank_list_text(struct rank_list *list);
 
+/* n > 0 ranks in a sentence, ascending: "rank 2", "ranks 0 and 6", "ranks 0, 3 and 6"; four or more as a list:
+ * "ranks 0-2, 7". */
+struct figure ranks_text(const int64_t *ranks, size_t n);
+
 /*
  * ---- Iteration over the text of a list as JSON, Python or C++ write it ----
  *

@@ -88,7 +88,8 @@ struct sutra_collectives_summary {
 };
 void sutra_collectives_summary(const struct sutra_collectives *collectives, struct sutra_collectives_summary *summary);
 
-/* The rank that the other ranks wait for most, and the cause. Strings live as long as `collectives`. */
+/* The rank that the other ranks wait for most, and the cause; the sentence names all stragglers. Strings live as long
+ * as `collectives`. */
 struct sutra_collectives_straggler {
     size_t size;           /* sizeof the struct, set by the caller */
     int64_t rank;          /* -1: no rank is the straggler */

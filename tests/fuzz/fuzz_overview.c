@@ -69,7 +69,7 @@ static void check_verdict(const struct rank_verdict *verdict) {
         for (unsigned k = 0; k < finding->n_numbers; k++)
             check(isfinite(finding->numbers[k].value), "with numbers");
         rules |= finding_rule_bit(finding->rule);
-        double step = achievable_window(verdict, rules, 0, &bound);
+        double step = achievable_window(&(struct job_rank){.verdict = verdict}, rules, &bound);
         check(step >= -1 && step <= (double)verdict->window + 1, "a step that is no longer");
     }
 }
@@ -92,7 +92,7 @@ static void check_ranks(struct made *made) {
     rank_verdict_free(&verdict);
     for (int i = 0; i < 2; i++)
         rank_collectives_crop(&made->overview, &ranks[i]);
-    check(find_job_straggler(list, 2, &made->scratch, &found, NULL, &error) == SUTRA_OK, "late ranks");
+    check(find_job_stragglers(list, 2, &made->scratch, &found, NULL, &error) == SUTRA_OK, "late ranks");
     check(!found.is_late, "who is the same is not late");
     for (int i = 0; i < 2; i++)
         collective_calls_free(&ranks[i].calls);

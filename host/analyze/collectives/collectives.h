@@ -62,6 +62,30 @@ struct sutra_collectives {
     char sentence[600];
 };
 
+/* ---- Operators that make a rank slow (straggler.c) ---- */
+
+/* The operator of a rank that takes longest beyond its time on another rank, in one phase of a step. */
+struct rank_excess {
+    bool on_host;      /* the CPU is slower, not the GPU */
+    const char *phase; /* "forward"; "": no operator takes long enough */
+    char operator_name[256];
+    double us;
+};
+
+/* The rank of median compute time (n values by rank; NaN: it has no trace) among ranks that are not late, to which late
+ * ranks are compared; ROW_NONE: there is none. `scratch` has room for n values. */
+row_t find_median_rank(const double *compute_ns, const bool *late, row_t n, double *scratch);
+
+/* Compares the operators of a rank for which the other ranks wait for wait_us with the operators of a reference. Makes
+ * the table of operators of a result, if it is not NULL. Reads both traces; *run, NULL at first, keeps the operators of
+ * the reference for further calls, and needs excess_run_free() in any case. If a trace cannot be read again, as from a
+ * pipe, no operator is reported. SUTRA_SYSTEM: out of memory. */
+struct excess_run;
+enum sutra_status rank_excess_find(struct sutra_context *context, const char *reference, const char *path,
+                                   double wait_us, struct excess_run **run, struct rank_excess *excess,
+                                   struct sutra_result *result, struct sutra_error *error);
+void excess_run_free(struct excess_run *run);
+
 extern const struct rank_analysis collectives_analysis;
 
 /* Makes the tables of the tasks' results; `of` has its options and empty calls. SUTRA_SYSTEM: out of memory. */
@@ -108,7 +132,7 @@ extern const struct table_spec collective_table_specs[];
 enum sutra_status collective_tables_make(struct sutra_collectives *of, struct sutra_error *error);
 enum sutra_status collective_kinds_make(struct sutra_collectives *of, struct sutra_error *error);
 
-/* straggler.c: the straggler and the operators that make it slow; reads two traces again. */
+/* straggler.c: the stragglers and the operators that make the latest one slow; reads two traces again. */
 enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct sutra_context *context,
                                             struct sutra_error *error);
 

@@ -1,6 +1,6 @@
 /*
- * straggler.c - the straggler of a job, and its operators: compares the trace of the straggler with the trace of the
- * rank of median compute time, by operator and phase of a step.
+ * straggler.c - the stragglers of a job, and the operators of the latest one: compares its trace with the trace of the
+ * rank of median compute time, by operator and phase of a step. The overview compares each straggler.
  *
  *     rank 5   forward  aten::mm 900 us     rank 3   forward  aten::mm 600 us     -->  forward, aten::mm: 300 us
  *
@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ struct excess_run {
     struct excess_row *rows;
     uint64_t n, capacity;
     double device_ns[2], host_ns[2];
+    bool is_unread; /* the trace of the reference could not be read */
 };
 
 /* ---- One trace ---- */
@@ -115,6 +117,8 @@ static enum sutra_status add_trace(struct excess_run *run, struct sutra_context 
     struct arena arena = {0}, scratch = {0};
     struct sutra_device_trace *trace = NULL;
     struct launch_model model;
+    if (strcmp(path, "-") == 0)
+        return error_set(error, SUTRA_NO_INPUT, "standard input cannot be read again");
     enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
     if (!status)
         status = launch_model_build(context, trace, LAUNCHES_NO_FRAMES, &arena, &scratch, &model, error);
@@ -140,29 +144,31 @@ static int compare_excess(const void *left, const void *right) {
     return (a->name > b->name) - (a->name < b->name);
 }
 
-/* Finds where most of the excess is, on the CPU or the GPU, and makes the table. */
-static void find_excess(struct sutra_collectives *of, struct excess_run *run) {
-    struct sutra_collectives_straggler *straggler = &of->straggler;
+/* Finds where most of the excess is, on the CPU or the GPU, and makes the table of a result. Sorts `rows`, which are a
+ * copy of the run's. */
+static void find_excess(const struct excess_run *run, struct excess_row *rows, double wait_us,
+                        struct rank_excess *excess, struct sutra_result *result) {
     if (run->n > 0)
-        qsort(run->rows, run->n, sizeof *run->rows, compare_excess);
+        qsort(rows, run->n, sizeof *rows, compare_excess);
     double device_us = (run->device_ns[0] - run->device_ns[1]) / 1e3;
     double host_us = (run->host_ns[0] - run->host_ns[1]) / 1e3;
-    straggler->on_host = device_us < MIN_DEVICE_SHARE * straggler->wait_caused_us && host_us > device_us;
+    /* All operators of the other rank's CPU may take as long, because it waits in some: a single operator decides. */
+    for (uint64_t i = 0; i < run->n; i++)
+        host_us = rows[i].on_host ? fmax(host_us, excess_of(&rows[i]) / 1e3) : host_us;
+    excess->on_host = device_us < MIN_DEVICE_SHARE * wait_us && host_us > device_us;
     for (uint64_t i = 0; i < run->n; i++) {
-        const struct excess_row *row = &run->rows[i];
-        if (row->on_host != straggler->on_host || excess_of(row) / 1e3 < MIN_OPERATOR_SHARE * straggler->wait_caused_us)
+        const struct excess_row *row = &rows[i];
+        if (row->on_host != excess->on_host || excess_of(row) / 1e3 < MIN_OPERATOR_SHARE * wait_us)
             continue;
-        const char *name =
-            arena_text(&of->arena, strings_text(&run->names, row->name), strings_length(&run->names, row->name));
-        straggler->phase = phase_names[row->phase];
-        straggler->operator_name = name ? name : "";
-        straggler->excess_us = excess_of(row) / 1e3;
+        excess->phase = phase_names[row->phase];
+        snprintf(excess->operator_name, sizeof excess->operator_name, "%s", strings_text(&run->names, row->name));
+        excess->us = excess_of(row) / 1e3;
         break;
     }
-    struct sutra_table *table = result_table_begin(&of->result, SUTRA_COLLECTIVES_EXCESS);
-    for (uint64_t i = 0; i < run->n && table->n_rows < EXCESS_ROWS && !table->failed; i++) {
-        const struct excess_row *row = &run->rows[i];
-        if (row->on_host != straggler->on_host || excess_of(row) <= 0)
+    struct sutra_table *table = result ? result_table_begin(result, SUTRA_COLLECTIVES_EXCESS) : NULL;
+    for (uint64_t i = 0; table && i < run->n && table->n_rows < EXCESS_ROWS && !table->failed; i++) {
+        const struct excess_row *row = &rows[i];
+        if (row->on_host != excess->on_host || excess_of(row) <= 0)
             continue;
         table_words(table, row->on_host ? "host" : "device");
         table_words(table, phase_names[row->phase]);
@@ -175,24 +181,65 @@ static void find_excess(struct sutra_collectives *of, struct excess_run *run) {
     }
 }
 
-/* If a trace cannot be read again, as from a pipe, no operator is reported. */
-static enum sutra_status compare_operators(struct sutra_collectives *of, struct sutra_context *context,
-                                           const char *const paths[2], struct sutra_error *error) {
-    struct excess_run run = {0};
+enum sutra_status rank_excess_find(struct sutra_context *context, const char *reference, const char *path,
+                                   double wait_us, struct excess_run **kept, struct rank_excess *excess,
+                                   struct sutra_result *result, struct sutra_error *error) {
     struct sutra_error why;
-    enum sutra_status status = strings_init(&run.names) && pair_table_init(&run.known) ? SUTRA_OK : error_memory(&why);
-    for (int side = 0; side < 2 && !status; side++)
-        status = strcmp(paths[side], "-") == 0 ? error_set(&why, SUTRA_NO_INPUT, "standard input cannot be read again")
-                                               : add_trace(&run, context, paths[side], side, &why);
-    if (!status)
-        find_excess(of, &run);
-    strings_free(&run.names);
-    pair_table_free(&run.known);
-    free(run.rows);
+    struct excess_row *rows = NULL;
+    enum sutra_status status = SUTRA_OK;
+    struct excess_run *run = *kept;
+    *excess = (struct rank_excess){.phase = ""};
+    if (!run) {
+        run = *kept = calloc(1, sizeof *run);
+        TRY_ALLOC(run, error);
+        status = strings_init(&run->names) && pair_table_init(&run->known) ? SUTRA_OK : error_memory(&why);
+        if (!status)
+            status = add_trace(run, context, reference, 1, &why);
+        run->is_unread = status != SUTRA_OK;
+    }
+    for (uint64_t i = 0; i < run->n; i++) {
+        run->rows[i].calls[0] = 0;
+        run->rows[i].ns[0] = 0;
+    }
+    run->device_ns[0] = run->host_ns[0] = 0;
+    if (!status && !run->is_unread)
+        status = add_trace(run, context, path, 0, &why);
+    if (!status && !run->is_unread) {
+        rows = malloc((run->n + 1) * sizeof *rows);
+        status = rows ? SUTRA_OK : error_memory(&why);
+    }
+    if (rows) {
+        memcpy(rows, run->rows, run->n * sizeof *rows);
+        find_excess(run, rows, wait_us, excess, result);
+    }
+    free(rows);
     return error_copy(error, status == SUTRA_SYSTEM ? status : SUTRA_OK, &why);
 }
 
-/* ---- The straggler ---- */
+void excess_run_free(struct excess_run *run) {
+    if (!run)
+        return;
+    strings_free(&run->names);
+    pair_table_free(&run->known);
+    free(run->rows);
+    free(run);
+}
+
+row_t find_median_rank(const double *compute_ns, const bool *late, row_t n, double *scratch) {
+    row_t n_values = 0;
+    for (row_t i = 0; i < n; i++)
+        if (!late[i] && !isnan(compute_ns[i]))
+            scratch[n_values++] = compute_ns[i];
+    if (n_values == 0)
+        return ROW_NONE;
+    qsort(scratch, n_values, sizeof *scratch, compare_doubles);
+    for (row_t i = 0; i < n; i++)
+        if (!late[i] && compute_ns[i] == scratch[upper_median_at(n_values)])
+            return i;
+    return ROW_NONE;
+}
+
+/* ---- The stragglers ---- */
 
 /* Writes a human-readable duration to text[32]. */
 static const char *format_time(double us, char *text) {
@@ -202,59 +249,99 @@ static const char *format_time(double us, char *text) {
     return text;
 }
 
-static void write_sentence(struct sutra_collectives *of) {
+__attribute__((format(printf, 2, 3))) static void append(struct sutra_collectives *of, const char *format, ...) {
+    size_t length = strlen(of->sentence);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(of->sentence + length, sizeof of->sentence - length, format, arguments);
+    va_end(arguments);
+}
+
+static double share_of_job(const struct sutra_collectives *of, double us) {
+    return of->straggler.span_us > 0 ? 100 * us / of->straggler.span_us : 0;
+}
+
+/* `late`: by clock. */
+static void write_sentence(struct sutra_collectives *of, const bool *late, row_t n_late) {
     struct sutra_collectives_straggler *found = &of->straggler;
-    double share = found->span_us > 0 ? 100 * found->wait_caused_us / found->span_us : 0;
-    size_t size = sizeof of->sentence;
     char time[32];
     found->sentence = of->sentence;
+    *of->sentence = 0;
     if (found->n_collectives == 0) {
-        snprintf(of->sentence, size, "No straggler analysis: no collective is recorded on several ranks.");
-    } else if (found->rank < 0) {
-        snprintf(of->sentence, size, "No straggler: the wait for any rank is at most %.1f %% of the job.", share);
+        append(of, "No straggler analysis: no collective is recorded on several ranks.");
+    } else if (n_late == 0) {
+        append(of, "No straggler: the wait for any rank is at most %.1f %% of the job.",
+               share_of_job(of, found->wait_caused_us));
+    } else if (n_late == 1) {
+        append(of,
+               "Straggler: rank %" PRId64 " makes the other ranks wait %s, %.1f %% of the job; it arrives last at "
+               "%" PRIu64 " of its %" PRIu64 " collectives.",
+               found->rank, format_time(found->wait_caused_us, time), share_of_job(of, found->wait_caused_us),
+               found->n_last, found->n_collectives);
     } else {
-        int n =
-            snprintf(of->sentence, size,
-                     "Straggler: rank %" PRId64 " makes the other ranks wait %s, %.1f %% of the job; it arrives last "
-                     "at %" PRIu64 " of its %" PRIu64 " collectives.",
-                     found->rank, format_time(found->wait_caused_us, time), share, found->n_last, found->n_collectives);
-        if (*found->operator_name && n > 0 && (size_t)n < size)
-            snprintf(of->sentence + n, size - (size_t)n,
-                     " Its %s takes %s longer in %.80s (%s) than on rank %" PRId64 ".", found->on_host ? "CPU" : "GPU",
-                     format_time(found->excess_us, time), found->operator_name, found->phase, found->median_rank);
+        row_t rows[LATE_NAMED];
+        const row_t n = find_latest_ranks(of->sums, of->n_clocks, late, rows);
+        append(of, "%" PRIu64 " stragglers: the other ranks wait", (uint64_t)n_late);
+        for (row_t k = 0; k < n; k++) {
+            const struct rank_waits *sums = &of->sums[rows[k]];
+            append(of,
+                   "%s %s for rank %" PRId64 " (%.1f %% of the job; last at %" PRIu64 " of %" PRIu64 " collectives)",
+                   k == 0       ? ""
+                   : k + 1 == n ? " and"
+                                : ",",
+                   format_time(sums->wait_caused_ns / 1e3, time), of->clocks[rows[k]].rank,
+                   share_of_job(of, sums->wait_caused_ns / 1e3), sums->n_last, sums->n);
+        }
+        append(of, "%s", n_late > n ? ", and less for others." : ".");
+    }
+    if (n_late > 0 && *found->operator_name) {
+        char whose[32] = "Its";
+        if (n_late > 1)
+            snprintf(whose, sizeof whose, "Rank %" PRId64 "'s", found->rank);
+        append(of, " %s %s takes %s longer in %.80s (%s) than on rank %" PRId64 ".", whose,
+               found->on_host ? "CPU" : "GPU", format_time(found->excess_us, time), found->operator_name, found->phase,
+               found->median_rank);
     }
 }
 
 enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct sutra_context *context,
                                             struct sutra_error *error) {
     struct sutra_collectives_straggler *found = &of->straggler;
+    double *compute_ns = arena_alloc(&of->arena, of->n_clocks, sizeof *compute_ns);
     double *values = arena_alloc(&of->arena, of->n_clocks, sizeof *values);
+    bool *late = arena_zeros(&of->arena, of->n_clocks, sizeof *late);
+    row_t n_late = 0;
     TRY(arena_status(&of->arena, error));
     *found = (struct sutra_collectives_straggler){
         .rank = -1, .median_rank = -1, .span_us = of->summary.span_us, .phase = "", .operator_name = ""};
     if (of->n_clocks > 1) {
-        /* the rank of the median compute time, without the straggler */
-        row_t slowest = find_straggler_candidate(of->sums, of->n_clocks), median = ROW_NONE, n = 0;
-        for (row_t i = 0; i < of->n_clocks; i++)
-            if (i != slowest && of->parts[i])
-                values[n++] = of->parts[i]->compute_ns;
-        if (n > 0)
-            qsort(values, n, sizeof *values, compare_doubles);
-        for (row_t i = 0; i < of->n_clocks && median == ROW_NONE && n > 0; i++)
-            if (i != slowest && of->parts[i] && of->parts[i]->compute_ns == values[lower_median_at(n)])
-                median = i;
-        const struct rank_waits *sums = &of->sums[slowest];
+        const row_t latest = find_straggler_candidate(of->sums, of->n_clocks);
+        const struct rank_waits *sums = &of->sums[latest];
         found->wait_caused_us = sums->wait_caused_ns / 1e3;
         found->n_last = sums->n_last;
         found->n_collectives = sums->n;
-        if (is_straggler(of->sums, of->n_clocks, slowest, found->span_us * 1e3))
-            found->rank = of->clocks[slowest].rank;
-        if (found->rank >= 0 && median != ROW_NONE && of->parts[slowest]) {
-            const char *const paths[2] = {of->parts[slowest]->rank.path, of->parts[median]->rank.path};
+        n_late = find_late_ranks(of->sums, of->n_clocks, found->span_us * 1e3, late);
+        for (row_t i = 0; i < of->n_clocks; i++)
+            compute_ns[i] = of->parts[i] ? of->parts[i]->compute_ns : (double)NAN;
+        const row_t median = find_median_rank(compute_ns, late, of->n_clocks, values);
+        if (n_late)
+            found->rank = of->clocks[latest].rank;
+        if (n_late && median != ROW_NONE && of->parts[latest]) {
+            struct rank_excess excess;
+            struct excess_run *run = NULL;
             found->median_rank = of->clocks[median].rank;
-            TRY(compare_operators(of, context, paths, error));
+            const enum sutra_status status =
+                rank_excess_find(context, of->parts[median]->rank.path, of->parts[latest]->rank.path,
+                                 found->wait_caused_us, &run, &excess, &of->result, error);
+            excess_run_free(run);
+            TRY(status);
+            const char *name = arena_text(&of->arena, excess.operator_name, strlen(excess.operator_name));
+            found->on_host = excess.on_host;
+            found->phase = excess.phase;
+            found->operator_name = name ? name : "";
+            found->excess_us = excess.us;
         }
     }
-    write_sentence(of);
+    write_sentence(of, late, n_late);
     return SUTRA_OK;
 }

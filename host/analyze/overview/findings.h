@@ -82,10 +82,14 @@ enum finding_fact {
 #define FACT_CPU_MODEL    ((uint64_t)1 << 41) /* operators of CPU backends are most of the time */
 #define FACT_DEVICE_USED  ((uint64_t)1 << 42) /* a call or a tensor of a device, in a trace without GPU activity */
 
+#define FACT_MEGATRON       ((uint64_t)1 << 44)
+#define FACT_SEVERAL_RANKS  ((uint64_t)1 << 45) /* several stragglers */
+#define FACT_LARGE_MESSAGES ((uint64_t)1 << 46) /* collectives of SMALL_MESSAGE_BYTES or more, or of unknown size */
+
 /* ---- Remedies ---- */
 
 #define REMEDY_LINES  4
-#define REMEDIES_MOST 12
+#define REMEDIES_MOST 20
 
 /* A line of a remedy. In the text, %s is replaced by the subject of the finding. */
 struct remedy_line {
@@ -212,10 +216,11 @@ const struct finding_rule *finding_rule_named(const char *name);
 
 #define FINDING_SEEN    480
 #define FINDING_NAME    128
-#define FINDING_NUMBERS 8
+#define FINDING_NUMBERS 12
 #define FINDINGS_MOST   5
 #define FINDING_UNITS   3
 #define FINDING_IDS     4
+#define FINDING_FRAME   320
 
 /* Where a finding is: shares of its time in percent. */
 struct finding_where {
@@ -226,8 +231,8 @@ struct finding_where {
         char name[FINDING_NAME];
     } units[FINDING_UNITS];
     unsigned n_units;
-    unsigned n_names;         /* different units, shown or not */
-    char frame[FINDING_NAME]; /* "": unknown */
+    unsigned n_names;          /* different units, shown or not */
+    char frame[FINDING_FRAME]; /* "": unknown */
 };
 
 /* The range that represents a finding: microseconds after the first event of the trace. */
@@ -394,6 +399,7 @@ static inline double percent_of_window(const struct diagnosis *d, double ticks) 
 /* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes per second; 0: it is small
  * or of unknown size. Links with less than this percentage of their peak are underused. */
 #define SLOW_LINK_PERCENT 10
+#define EXPOSED_PERCENT   8 /* of the window: rule exposed_comm */
 double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call);
 
 /* rules_gpu.c: the kernel name that computes longest; STRING_NONE: nothing computes. */

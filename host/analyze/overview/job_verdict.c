@@ -4,9 +4,10 @@
  *     rank 0   |== step ==========================|         T = the longest rank's step
  *     rank 1   |== step ================|outside ..|         all shares of all ranks are of T
  *
- * A rule's saving is the median over the ranks on which it fires; its texts are of the rank with the largest. The
- * achievable step is the largest over all ranks of the time outside their step and their own achievable step. The
- * shares are of the rank with the median compute.
+ * A rule's saving is the median over the ranks on which it fires; its texts are of the rank with the largest. Exposed
+ * communication splits into waiting for other ranks, which belongs to stragglers, and transfer. The achievable step is
+ * the largest over all ranks of the time outside their step and their own achievable step. The shares are of the rank
+ * whose range represents the first finding, else of the rank with the median compute.
  *
  * Cost: O(ranks * (findings^2 * atoms)), and a sort of ranks per rule.
  */
@@ -74,7 +75,8 @@ struct joining {
         double min, max, sum;
         size_t n, most_rank;       /* index */
     } of_rule[FINDING_RULES_MOST]; /* by number */
-    bool is_late;
+    const struct job_findings *found;
+    bool is_late; /* the finding about stragglers is listed */
 };
 
 static double step_ticks(const struct rank_verdict *verdict) {
@@ -113,13 +115,56 @@ static size_t median_rank(const struct joining *joining, double *values) {
     return 0;
 }
 
+/* The rank of the first range that `sutra cut` can write, which the findings and the commands name; without one, the
+ * rank with the median compute. */
+static size_t representative_rank(const struct joining *joining, double *values) {
+    for (unsigned i = 0; i < joining->findings->n; i++) {
+        const struct overview_finding *finding = &joining->findings->list[i];
+        const size_t rank = joining->of_rule[finding_rule_number(finding->rule)].most_rank;
+        if (finding->range.from_us < finding->range.to_us && joining->ranks[rank].verdict->kind == SUTRA_VERDICT_STEPS)
+            return rank;
+    }
+    return median_rank(joining, values);
+}
+
 /* ---- Findings ---- */
 
-/* A rank's saving of a finding in percent of the job's step, without the wait for the straggler. */
+/* A rank's saving of a finding in percent of the job's step, without waiting for other ranks. */
 static double saving_of_job(const struct joining *joining, const struct job_rank *rank,
                             const struct overview_finding *finding) {
     double share = joining->step > 0 ? step_ticks(rank->verdict) / joining->step : 0;
     return finding->saving_percent * share * (finding->rule->includes_waits ? 1 - rank->wait : 1);
+}
+
+/* Exposed communication of the job, whose saving is the transfer. `joined` is the finding of the rank with most of it.
+ * Returns whether it is reported: if the transfer is long enough; or, without a saving, if so much waiting is for ranks
+ * that are no stragglers. */
+static bool join_exposed_comm(const struct joining *joining, const struct job_rank *rank,
+                              struct overview_finding *joined, double *values) {
+    const struct rank_verdict *verdict = rank->verdict;
+    const struct job_findings *found = joining->found;
+    double shares[SUTRA_N_PARTS];
+    size_t n = 0;
+    for (size_t i = 0; i < joining->n; i++) {
+        const struct job_rank *other = &joining->ranks[i];
+        if (!finding_of_rule(other->verdict->findings, other->verdict->n_findings, joined->rule))
+            continue;
+        find_shares(joining, other->verdict, shares);
+        values[n++] = shares[SUTRA_PART_EXPOSED_COMM] * other->stray;
+    }
+    if (n > 1)
+        qsort(values, n, sizeof *values, compare_doubles);
+    if (joined->saving_percent < EXPOSED_PERCENT && mean_median(values, n) < EXPOSED_PERCENT)
+        return false;
+    find_shares(joining, verdict, shares);
+    const double exposed = shares[SUTRA_PART_EXPOSED_COMM] / 100 * joining->step;
+    append_finding_text(joined, " %s of it is transfer, and %s is waiting for other ranks.",
+                        brief_time_text(exposed * (1 - rank->wait)).text, brief_time_text(exposed * rank->wait).text);
+    if (joined->saving_percent < EXPOSED_PERCENT)
+        claim_no_saving(joined);
+    add_finding_number(joined, "transfer_us", found->transfer_us);
+    add_finding_number(joined, "wait_us", found->wait_us);
+    return true;
 }
 
 /* Joins the findings of one rule. */
@@ -157,14 +202,18 @@ static void join_rule(struct joining *joining, const struct finding_rule *rule, 
         joined->limited_by = LIMIT_STRAGGLER;
         joined->uncapped = most->saving_percent * share;
         add_finding_number(joined, "wait_percent", most->saving_percent * share * rank->wait);
-        append_finding_text(joined, " Straggler wait is %s of it and vanishes with the straggler.",
-                            rank->wait < 1 ? finding_percent(rank->wait, 1).text : "all");
+        if (rule != &rule_exposed_comm)
+            append_finding_text(joined, " The saving excludes waiting for other ranks.");
     }
     if (joining->n > 1)
         add_finding_number(joined, "ranks", (double)of->n);
+    if (joining->n > 1 && joining->found->wait_us > 0 && rule == &rule_exposed_comm &&
+        !join_exposed_comm(joining, rank, joined, values))
+        joining->findings->n_all--;
 }
 
-static void join_straggler(struct joining *joining, const struct job_findings *found) {
+static void join_straggler(struct joining *joining) {
+    const struct job_findings *found = joining->found;
     struct overview_finding *joined = &joining->findings->list[joining->findings->n_all++];
     struct rule_ranks *of = &joining->of_rule[finding_rule_number(&rule_straggler)];
     *joined = found->late;
@@ -336,6 +385,13 @@ static void publish_finding(const struct joining *joining, const struct overview
         .most_percent = isnan(finding->saving_percent) ? finding->saving_percent : of->max,
         .most_rank = joining->ranks[of->most_rank].rank,
         .n_ranks = of->n};
+    if (finding->rule == &rule_straggler && joining->is_late) {
+        int64_t *late = arena_alloc(arena, joining->found->n_late, sizeof *late);
+        if (late)
+            memcpy(late, joining->found->late_ranks, joining->found->n_late * sizeof *late);
+        public->late_ranks = late;
+        public->n_late_ranks = joining->found->n_late;
+    }
     publish_where(arena, &finding->where, public);
     publish_remedies(arena, finding, public);
     publish_evidence(joining, finding, public);
@@ -383,7 +439,7 @@ static void publish_achievable(const struct joining *joining) {
             if (rank->verdict->kind != SUTRA_VERDICT_STEPS)
                 continue;
             double outside = bits & finding_rule_bit(&rule_straggler) ? 0 : joining->step - step_ticks(rank->verdict);
-            double step = achievable_window(rank->verdict, bits, rank->wait, &bound) / rank->verdict->n_steps;
+            double step = achievable_window(rank, bits, &bound) / rank->verdict->n_steps;
             if (outside + step > longest) {
                 longest = outside + step;
                 longest_bound = bound;
@@ -474,13 +530,10 @@ static void publish_cpu_operators(const struct joining *joining, const struct ra
 static const char *wait_words(const struct joining *joining, int part) {
     const struct overview_finding *comm = shown_finding(joining, &rule_exposed_comm),
                                   *host = shown_finding(joining, &rule_cpu_preprocessing);
-    const uint64_t facts = comm ? comm->facts : 0;
+    const char *note = comm ? finding_remedy(comm)->note : NULL; /* as in the title of the finding */
     switch (part) {
     case SUTRA_PART_EXPOSED_COMM:
-        return facts & FACT_ALL_TO_ALL                            ? "for all-to-all exchange"
-               : facts & FACT_SHARDED                             ? "for sharded parameters"
-               : facts & FACT_ALL_REDUCE && facts & FACT_BACKWARD ? "for gradient exchange"
-                                                                  : "for communication";
+        return note ? arena_format(joining->arena, "for %s", note) : "for communication";
     case SUTRA_PART_EXPOSED_COPY:
         return "for memcpy";
     case SUTRA_PART_HOST:
@@ -538,8 +591,7 @@ static double weight_of_part(const struct joining *joining, int part) {
     return max >= WHY_PERCENT ? (min + max) / 2 : -1;
 }
 
-static const char *why_of_shares(const struct joining *joining, const struct job_rank *rank,
-                                 const struct job_findings *found) {
+static const char *why_of_shares(const struct joining *joining, const struct job_rank *rank) {
     const struct sutra_verdict *verdict = &joining->job->verdict;
     const bool several = joining->n > 1;
     char text[TEXT_MOST] = "";
@@ -586,7 +638,9 @@ static const char *why_of_shares(const struct joining *joining, const struct job
                    : verdict->n_steps > 1 ? " of each step"
                                           : " of the time");
         if (named[i] == SUTRA_PART_EXPOSED_COMM && joining->is_late)
-            append(text, ", mostly because rank %lld is late%s", (long long)found->straggler, i + 1 < n ? "," : "");
+            append(text, ", mostly because %s %s late%s",
+                   ranks_text(joining->found->late_ranks, joining->found->n_late).text,
+                   joining->found->n_late == 1 ? "is" : "are", i + 1 < n ? "," : "");
     }
     if (n > 0)
         append(text, "; %s %s of the time.", several ? "they compute" : "it computes",
@@ -659,7 +713,7 @@ static void publish_next(const struct joining *joining) {
         verdict->kind == SUTRA_VERDICT_CPU_MODEL)
         list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze operators %s", trace),
                                                 "the CPU side only", false};
-    else if (folder && shown_finding(joining, &rule_exposed_comm))
+    else if (folder && (shown_finding(joining, &rule_exposed_comm) || joining->is_late))
         list[n++] = (struct sutra_next_command){
             arena_format(arena, "sutra analyze collectives %s -o out", shell_word(arena, folder)),
             "which rank waits for which", false};
@@ -741,7 +795,7 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
                                    struct sutra_error *error) {
     static const char *const kind_names[] = {"steps", "startup", "no_gpu_activity", "cpu_only", "cpu_model"};
     struct sutra_verdict *verdict = &job->verdict;
-    struct joining joining = {.ranks = ranks, .n = n, .arena = arena, .job = job};
+    struct joining joining = {.ranks = ranks, .n = n, .arena = arena, .job = job, .found = found};
     double *values = arena_alloc(arena, n, sizeof *values), busy = 0;
     size_t rank;
     *job = (struct job_verdict){.n_findings = 0};
@@ -754,16 +808,16 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
         joining.step = fmax(joining.step, step_ticks(ranks[i].verdict));
         busy += ranks[i].verdict->window ? (double)ranks[i].verdict->busy / (double)ranks[i].verdict->window * 100 : 0;
     }
-    if (verdict->kind == SUTRA_VERDICT_STEPS)
-        rank = median_rank(&joining, values);
     const uint32_t not_judged = publish_damage(&joining, validity);
     for (uint32_t i = 0; i < n_finding_rules; i++)
         if ((finding_rules[i] != &rule_slow_collective || !found->links_used) && !(not_judged >> i & 1))
             join_rule(&joining, finding_rules[i], values);
     if (found->is_late && !validity_has_damaged_times(validity))
-        join_straggler(&joining, found);
+        join_straggler(&joining);
     describe_stalled_ranks(&joining);
     sort_findings(joining.findings, busy / (double)n);
+    if (verdict->kind == SUTRA_VERDICT_STEPS)
+        rank = representative_rank(&joining, values);
 
     const struct rank_verdict *of = ranks[rank].verdict;
     verdict->step_us = joining.step / 1000;
@@ -786,7 +840,7 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
         publish_unexplained(&joining, &ranks[rank]);
         if (verdict->reliable)
             publish_suspects(&joining, of);
-        verdict->why = verdict->reliable ? why_of_shares(&joining, &ranks[rank], found)
+        verdict->why = verdict->reliable ? why_of_shares(&joining, &ranks[rank])
                                          : arena_format(arena, "The trace is damaged: %s.", verdict->damage);
     } else {
         verdict->why = why_of_guard(&joining, &ranks[rank]);

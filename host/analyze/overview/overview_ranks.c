@@ -23,7 +23,6 @@ struct rank_overview {
     struct sutra_operators *operators; /* until all ranks are joined */
     void *of_companion;                /* its result, until then, too */
     const struct sutra_companion *companion;
-    double exposed_percent; /* of the window: exposed communication */
     struct rank_verdict verdict;
     struct rank_collectives collectives;
 };
@@ -205,13 +204,14 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
     const int64_t rank_number = overview->tasks.list[number].rank;
     const bool decodes = codec_decodes(codec);
     codec_options(codec, encode_rules, &overview->options);
-    codec_value(codec, &rank->exposed_percent);
     verdict_codec(codec, &rank->verdict, &overview->tasks.arena);
     codec_value(codec, &collectives->rank);
     codec_value(codec, &collectives->window);
     codec_value(codec, &collectives->n_steps);
     codec_value(codec, &collectives->first_ns);
     codec_value(codec, &collectives->link);
+    codec_value(codec, &collectives->exposed_ns);
+    codec_value(codec, &collectives->compute_ns);
     if (decodes)
         codec_check(codec, collectives->rank == rank_number &&
                                moments_are_sound(collectives->window.from_ns, collectives->window.to_ns));
@@ -341,7 +341,6 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
 
     const double window = (double)overview_length(&overview), busy = (double)overview_busy(&overview);
     struct sutra_table *ranks = result_table_begin(&rank->result, SUTRA_OVERVIEW_RANKS);
-    rank->exposed_percent = window > 0 ? (double)overview.ticks[OVERVIEW_COMMUNICATION] / window * 100 : 0;
     table_integer(ranks, task->rank);
     table_file_name(ranks, task->path);
     table_real(ranks, window / 1000);
@@ -423,31 +422,38 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 /* ---- All ranks ---- */
 
 /* Makes the verdict on the job from those on its ranks, and the table of waits. */
-static enum sutra_status join_verdicts(struct sutra_overview *overview, struct sutra_error *error) {
+static enum sutra_status join_verdicts(struct sutra_overview *overview, struct sutra_context *context,
+                                       struct arena *scratch, struct sutra_error *error) {
     const size_t n = overview->tasks.n_analyzed;
-    struct arena scratch = {0};
-    struct rank_collectives **collectives = arena_alloc(&scratch, n, sizeof(struct rank_collectives *));
-    struct job_rank *ranks = arena_alloc(&scratch, n, sizeof *ranks);
-    struct job_findings found = {.is_late = false};
-    enum sutra_status status = arena_status(&scratch, error);
+    struct rank_collectives **collectives = arena_alloc(scratch, n, sizeof(struct rank_collectives *));
+    const char **paths = arena_alloc(scratch, n, sizeof(const char *));
+    struct job_rank *ranks = arena_alloc(scratch, n, sizeof *ranks);
+    struct job_findings found;
     struct sutra_table *waits = result_table_begin(&overview->result, SUTRA_OVERVIEW_COLLECTIVE_WAITS);
-    for (size_t i = 0; i < n && !status; i++)
+    TRY(arena_status(scratch, error));
+    for (size_t i = 0; i < n; i++) {
         collectives[i] = &((struct rank_overview *)task_result_of_rank(&overview->tasks, i))->collectives;
-    if (!status)
-        status = find_job_straggler(collectives, n, &scratch, &found, waits, error);
-    for (size_t i = 0; i < n && !status; i++) {
-        const struct rank_overview *rank = task_result_of_rank(&overview->tasks, i);
-        const double wait = found.is_late ? rank->collectives.wait_percent : 0, exposed = rank->exposed_percent;
-        ranks[i] = (struct job_rank){.rank = rank->collectives.rank,
-                                     .path = overview->tasks.list[overview->tasks.order[i]].path,
-                                     .verdict = &rank->verdict,
-                                     .wait = wait > 0 && exposed > 0 ? fmin(wait / exposed, 1) : 0};
+        paths[i] = overview->tasks.list[overview->tasks.order[i]].path;
     }
-    if (!status)
-        status = job_verdict_make(ranks, n, &overview->tasks.validity, &found, &overview->tasks.arena,
-                                  &overview->verdict, error);
-    arena_free(&scratch);
-    return status;
+    TRY(find_job_stragglers(collectives, n, scratch, &found, waits, error));
+    if (found.is_late && !restriction_is_part(&overview->tasks.restriction))
+        TRY(name_late_operators(context, collectives, paths, n, scratch, &found, error));
+    for (size_t i = 0; i < n; i++) {
+        const struct rank_overview *rank = task_result_of_rank(&overview->tasks, i);
+        const struct rank_collectives *of = &rank->collectives;
+        const bool is_exposed = of->exposed_ns > 0;
+        const double wait = is_exposed ? fmin(of->wait_ns / of->exposed_ns, 1) : 0;
+        const double stray = is_exposed ? (of->wait_ns - of->late_wait_ns) / of->exposed_ns : 0;
+        ranks[i] = (struct job_rank){.rank = of->rank,
+                                     .path = paths[i],
+                                     .verdict = &rank->verdict,
+                                     .wait = wait,
+                                     .late = of->late_ns,
+                                     .stray = fmin(fmax(stray, 0), wait),
+                                     .is_late = of->is_late};
+    }
+    return job_verdict_make(ranks, n, &overview->tasks.validity, &found, &overview->tasks.arena, &overview->verdict,
+                            error);
 }
 
 /* The events in the ranges of the job's findings, each of which is of one rank. */
@@ -469,12 +475,14 @@ static void add_evidence(const struct sutra_overview *overview, struct sutra_tab
 static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_overview *overview = arg;
     struct sutra_result *result = &overview->result;
-    (void)context;
+    struct arena scratch = {0};
     TRY_ALLOC(result_init(result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES), error);
     result->of_job = true;
     result->defects = overview->tasks.defects;
     result->n_defects = overview->tasks.n_defects;
-    TRY(join_verdicts(overview, error));
+    enum sutra_status status = join_verdicts(overview, context, &scratch, error);
+    arena_free(&scratch);
+    TRY(status);
     for (uint32_t id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {
         struct sutra_table *table = result_table_begin(result, id);
         for (size_t i = 0; i < overview->tasks.n_analyzed; i++) {

@@ -15,18 +15,20 @@
 #include "columns/rows.h"
 #include "facts/collectives.h"
 #include "facts/gpu_peaks.h"
+#include "facts/names.h"
 #include "match/steps.h"
 #include "text/names.h"
 #include "text/strings.h"
 
-/* ---- exposed_comm: >= EXPOSED_PERCENT. Saving: this time (without the wait for a straggler, with several ranks).
- * ---- */
+/* ---- exposed_comm: >= EXPOSED_PERCENT. Saving: this time; of several ranks without waiting for other ranks
+ * (job_verdict.c). ---- */
 
-#define EXPOSED_PERCENT      8
 #define OVERLAP_PERCENT      10  /* less is reported as almost none */
 #define COLLECTIVES_PER_STEP 100 /* and half of them short: about one per parameter */
 #define RANKS_OF_MACHINE     8
-#define MAX_ANCESTOR_DEPTH   16 /* ancestors of a call that are inspected */
+#define SMALL_MESSAGE_BYTES  8388608 /* custom all-reduces of engines are faster below */
+#define HEALTHY_LINK_PERCENT 60      /* of the peak of a link: the network is fine */
+#define MAX_ANCESTOR_DEPTH   16      /* ancestors of a call that are inspected */
 
 /* The kind of a collective, by its kernel. */
 static uint32_t collective_fact(uint8_t kind, const char *name, size_t length) {
@@ -157,6 +159,53 @@ static enum sutra_status add_priorities(struct diagnosis *d, const int64_t *tick
     return SUTRA_OK;
 }
 
+/* The bytes of a collective, as its bandwidth is defined; 0: unknown. */
+static double message_bytes(const struct collective_calls *calls, const struct collective_call *call) {
+    const int64_t n = collective_elements(collective_kind_of(strings_text(&calls->strings, call->what)), call->n_in,
+                                          call->n_out, calls->groups[call->group].size);
+    return n <= 0 ? 0 : (double)n * collective_type_bytes(strings_text(&calls->strings, call->type));
+}
+
+/* Whether any exposed collective is large or of unknown size. `ticks`: its exposed time, by row of devices. */
+static bool has_large_messages(const struct diagnosis *d, const int64_t *ticks) {
+    const struct device_rows *devices = &d->model->devices;
+    row_t n_small = 0;
+    for (uint64_t i = 0; i < d->calls->n; i++) {
+        const struct collective_call *call = &d->calls->list[i];
+        const row_t device = rows_find(devices->event, devices->n, call->event);
+        const double bytes = message_bytes(d->calls, call);
+        if (device == ROW_NONE || ticks[device] == 0)
+            continue;
+        if (!(bytes > 0) || bytes >= SMALL_MESSAGE_BYTES)
+            return true;
+        n_small++;
+    }
+    return n_small == 0;
+}
+
+/* Appends the bus bandwidth of the fastest of the largest collectives, if the peak of the links is known. */
+static void add_bandwidth(const struct diagnosis *d, struct overview_finding *finding) {
+    const struct collective_calls *calls = d->calls;
+    const double link = device_link_of(&d->model->trace->document);
+    double largest = 0, bandwidth = 0;
+    for (uint64_t i = 0; i < calls->n && link > 0; i++) {
+        const double of_call = large_collective_bandwidth(calls, &calls->list[i]),
+                     bytes = of_call > 0 ? message_bytes(calls, &calls->list[i]) : 0;
+        if (bytes > largest) {
+            largest = bytes;
+            bandwidth = 0;
+        }
+        bandwidth = bytes == largest ? fmax(bandwidth, of_call) : bandwidth;
+    }
+    if (!(bandwidth > 0))
+        return;
+    append_finding_text(finding, " The largest collectives (%s) reach %.1f of %.0f GB/s (%.0f%%)%s.",
+                        bytes_text((uint64_t)largest).text, bandwidth / 1e9, link / 1e9, bandwidth / link * 100,
+                        bandwidth * 100 >= link * HEALTHY_LINK_PERCENT ? ": the network is fine" : "");
+    add_finding_number(finding, "bus_gb_per_s", bandwidth / 1e9);
+    add_finding_number(finding, "link_gb_per_s", link / 1e9);
+}
+
 static enum sutra_status find_exposed_comm(struct diagnosis *d, struct sutra_error *error) {
     struct measures *measures = &d->measures;
     const struct device_rows *devices = &d->model->devices;
@@ -181,7 +230,7 @@ static enum sutra_status find_exposed_comm(struct diagnosis *d, struct sutra_err
     const enum kernel_library library = main_library(d, ticks);
     const uint32_t caller = main_caller(d, ticks, sums);
     const uint32_t fact = main_collective_fact(ticks, d);
-    const bool in_forward = fact == FACT_ALL_REDUCE && is_in_forward(d, ticks);
+    const bool in_forward = fact == FACT_ALL_REDUCE && is_in_forward(d, ticks), is_large = has_large_messages(d, ticks);
     double total = (double)d->overview->communication, per_step = measures->n_collectives / measures->n_steps;
     double overlap_percent = total > 0 ? (total - exposed) / total * 100 : 0;
     bool is_many = d->overview->window.n_steps && per_step >= COLLECTIVES_PER_STEP &&
@@ -202,7 +251,8 @@ static enum sutra_status find_exposed_comm(struct diagnosis *d, struct sutra_err
                       : library == LIBRARY_CUSTOM || library == LIBRARY_TRTLLM ? FACT_INNER_REDUCE
                                                                                : 0;
     copy_finding_name(d, caller, finding->where.frame, sizeof finding->where.frame);
-    finding->facts |= fact | (is_many ? (uint32_t)FACT_MANY_SHORT : 0) | (in_forward ? (uint32_t)FACT_FORWARD : 0);
+    finding->facts |= fact | (is_many ? (uint32_t)FACT_MANY_SHORT : 0) | (in_forward ? (uint32_t)FACT_FORWARD : 0) |
+                      (is_large ? FACT_LARGE_MESSAGES : 0);
     if (is_many)
         set_finding_now(finding, "%s", mean_count_text(per_step).text);
     else
@@ -211,6 +261,8 @@ static enum sutra_status find_exposed_comm(struct diagnosis *d, struct sutra_err
     add_finding_number(finding, "communication_us", total / 1000 / measures->n_steps);
     add_finding_number(finding, "overlap_percent", overlap_percent);
     add_finding_number(finding, "collectives", per_step);
+    if (!is_many) /* messages are small */
+        add_bandwidth(d, finding);
     return SUTRA_OK;
 }
 
@@ -224,7 +276,19 @@ static struct suspect_percents measure_communication(const struct diagnosis *d) 
 #define TITAN_PAGE    "github.com/pytorch/torchtitan"
 #define DEEPEP_PAGE   "github.com/deepseek-ai/DeepEP"
 #define MEGATRON_PAGE "docs.nvidia.com/nemo/megatron-bridge/latest/training/communication-overlap.html"
-#define CUSTOM_PAGE   "docs.vllm.ai/en/stable/api/vllm/distributed/device_communicators/custom_all_reduce/"
+#define VLLM_PAGE     "docs.vllm.ai/en/stable/configuration/engine_args/"
+#define SGLANG_PAGE   "docs.sglang.ai/advanced_features/server_arguments.html"
+
+/* The tensor parallelism of an inference engine, and its option. */
+#define ENGINE_REMEDY(name, fact, engine, option, page)                                                                \
+    {                                                                                                                  \
+        .situation = name, .needs = FACT_ALL_REDUCE | fact, .excludes = FACT_BACKWARD | FACT_OPTIMIZER,                \
+        .lines = {{"If the GPUs are connected directly, check that " engine                                            \
+                   "'s custom all-reduce runs: no --disable-custom-all-reduce.",                                       \
+                   "--disable-custom-all-reduce", page, FACT_LARGE_MESSAGES},                                          \
+                  {"Use a smaller tensor-parallel group (" option ").", option, page, 0}},                             \
+        .note = "tensor-parallel all-reduce"                                                                           \
+    }
 
 const struct finding_rule rule_exposed_comm = {
     .name = "exposed_comm",
@@ -250,12 +314,23 @@ const struct finding_rule rule_exposed_comm = {
              .lines = {{"Fuse the all-reduce with the norm that follows.", NULL, NULL, 0},
                        {"Or use a smaller tensor-parallel group.", "tensor_parallel_size", NULL, 0}},
              .metric = "exposed per step"},
+            ENGINE_REMEDY("vllm", FACT_VLLM, "vLLM", "--tensor-parallel-size", VLLM_PAGE),
+            ENGINE_REMEDY("sglang", FACT_SGLANG, "SGLang", "--tp", SGLANG_PAGE),
+            {.situation = "megatron",
+             .needs = FACT_ALL_REDUCE | FACT_MEGATRON | FACT_FORWARD,
+             .excludes = FACT_DDP | FACT_MANY_SHORT,
+             .lines = {{"Use sequence parallelism (--sequence-parallel), and overlap its collectives with matrix "
+                        "products (--tp-comm-overlap, with Transformer Engine).",
+                        "--tp-comm-overlap", MEGATRON_PAGE, 0},
+                       {"Or use a smaller tensor-parallel group (--tensor-model-parallel-size).",
+                        "--tensor-model-parallel-size", MEGATRON_PAGE, 0}},
+             .note = "tensor-parallel all-reduce"},
             {.situation = "inference",
              .needs = FACT_ALL_REDUCE,
              .excludes = FACT_BACKWARD | FACT_OPTIMIZER,
-             .lines = {{"Use the engine's custom all-reduce if the GPUs are connected directly, or a smaller "
-                        "tensor-parallel group.",
-                        "tensor_parallel_size", CUSTOM_PAGE, 0}},
+             .lines = {{"Use the engine's custom all-reduce if the GPUs are connected directly.", NULL, NULL,
+                        FACT_LARGE_MESSAGES},
+                       {"Use a smaller tensor-parallel group, or overlap the all-reduce.", NULL, NULL, 0}},
              .note = "all-reduce"},
             {.situation = "tp",
              .needs = FACT_ALL_REDUCE | FACT_FORWARD,
@@ -426,11 +501,19 @@ const struct finding_rule rule_slow_collective = {
                              "NCCL_DEBUG", "docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html", 0}}}},
 };
 
-/* ---- straggler, in the trace of one rank: exposed_comm fired, and collectives that take at least UNEVEN_SPREAD times
- * as long as the fastest of their size wait >= LATE_PERCENT. Saving: their exposed time beyond the fastest. Only traces
+/* ---- straggler, in the trace of one rank: exposed_comm fired, and collectives that take more than WAITING_TIMES as
+ * long as the shortest of their size wait >= LATE_PERCENT. Saving: their exposed time beyond the shortest. Only traces
  * of all ranks name the straggler (straggler.c). ---- */
 
-#define LATE_PERCENT 5
+#define WAITING_TIMES 2
+
+/* Collectives of unknown size that one operator launches with an equal kernel and grid are probably equal if there are
+ * ALIKE_MIN of them, and ALIKE_PERCENT take at most ALIKE_SPREAD times as long as the shortest: transfers of equal size
+ * take equally long. Their waits are reported by exposed_comm, and change no saving. */
+#define ALIKE_MIN     8
+#define ALIKE_PERCENT 25
+#define ALIKE_SPREAD  1.25
+#define LATE_PERCENT  5
 
 static bool has_size(const struct collective_call *call) {
     return call->n_in >= 0;
@@ -463,51 +546,104 @@ struct sized_calls {
     row_t *device;
     uint32_t *group; /* of equal size */
     int64_t *min_ns; /* by group: the shortest duration */
+    bool *is_guess;  /* by group: sizes are unknown, and only probably equal */
 };
 
-/* Groups collectives by their recorded size, or else by the input shapes and types of the operator that launched
- * them. */
+/* The operator that records the arguments of a collective: record_param_comms, or else the launcher. ROW_NONE: none. */
+static row_t recording_operator(const struct diagnosis *d, row_t device, uint32_t comms_name) {
+    const struct launch_model *model = d->model;
+    row_t row = model->devices.call[device];
+    for (int depth = 0; depth < MAX_ANCESTOR_DEPTH && row != ROW_NONE; depth++, row = model->hosts.parent[row])
+        if (comms_name != STRING_NONE && host_name(model, row) == comms_name)
+            return row;
+    row = model->devices.launcher[device];
+    return row != ROW_NONE && model->hosts.kind[row] == HOST_OPERATOR ? row : ROW_NONE;
+}
+
+/* Removes the guessed groups whose sizes differ. */
+static enum sutra_status remove_unlike_calls(const struct diagnosis *d, struct sized_calls *sized, uint32_t n_groups,
+                                             struct sutra_error *error) {
+    const struct device_rows *devices = &d->model->devices;
+    row_t *n_calls = arena_zeros(d->arena, n_groups, sizeof *n_calls), n = 0;
+    row_t *n_near_shortest = arena_zeros(d->arena, n_groups, sizeof *n_near_shortest);
+    TRY(arena_status(d->arena, error));
+    for (row_t i = 0; i < sized->n; i++) {
+        const uint32_t group = sized->group[i];
+        const int64_t duration = devices->stop[sized->device[i]] - devices->start[sized->device[i]];
+        n_calls[group]++;
+        n_near_shortest[group] += (double)duration <= ALIKE_SPREAD * (double)sized->min_ns[group];
+    }
+    for (row_t i = 0; i < sized->n; i++) {
+        const uint32_t group = sized->group[i];
+        if (sized->is_guess[group] && (n_calls[group] < ALIKE_MIN || (uint64_t)n_near_shortest[group] * 100 <
+                                                                         (uint64_t)n_calls[group] * ALIKE_PERCENT))
+            continue;
+        sized->device[n] = sized->device[i];
+        sized->group[n++] = group;
+    }
+    sized->n = n;
+    return SUTRA_OK;
+}
+
+/* Groups the collectives of a communicator by their recorded size; or else by the input shapes and types of the
+ * operator that records them; or else, as a guess, by kernel, grid and launching operator. */
 static enum sutra_status group_calls_by_size(struct diagnosis *d, struct sized_calls *sized,
                                              struct sutra_error *error) {
+    static const struct requested_field grid_field = {"grid", ASK_KEY, false};
     const struct launch_model *model = d->model;
     const struct device_rows *devices = &model->devices;
+    const uint32_t comms_name = strings_find(model->strings, COMMS_NAME, strlen(COMMS_NAME));
     uint64_t n = d->calls->n;
     row_t *device_of_call = arena_alloc(d->arena, n, sizeof *device_of_call);
-    row_t *launchers = arena_alloc(d->arena, n, sizeof *launchers), n_launchers = 0, next_launcher = 0;
+    row_t *operators = arena_alloc(d->arena, n, sizeof *operators), n_operators = 0, next_operator = 0;
+    row_t *events = arena_alloc(d->arena, n, sizeof *events), n_events = 0; /* without a recorded size */
+    row_t *operator_of_call = arena_alloc(d->arena, n, sizeof *operator_of_call);
     uint8_t *kind_cache = arena_zeros(d->arena, model->strings->n, sizeof *kind_cache);
     sized->device = arena_alloc(d->arena, n, sizeof *sized->device);
     sized->group = arena_alloc(d->arena, n, sizeof *sized->group);
     sized->min_ns = arena_alloc(d->arena, n, sizeof *sized->min_ns);
+    sized->is_guess = arena_zeros(d->arena, n, sizeof *sized->is_guess);
     TRY(arena_status(d->arena, error));
     for (uint64_t i = 0; i < n; i++) {
         const struct collective_call *call = &d->calls->list[i];
         row_t device = rows_find(devices->event, devices->n, call->event);
         bool counts = device != ROW_NONE && d->overview->classes[device] == OVERVIEW_COMMUNICATION &&
                       is_synchronizing(d, call, device, kind_cache);
-        row_t launcher = counts ? devices->launcher[device] : ROW_NONE;
-        bool has_operator = launcher != ROW_NONE && model->hosts.kind[launcher] == HOST_OPERATOR;
-        device_of_call[i] = counts && (has_size(call) || has_operator) ? device : ROW_NONE;
-        if (device_of_call[i] != ROW_NONE && !has_size(call))
-            launchers[n_launchers++] = launcher;
+        device_of_call[i] = counts ? device : ROW_NONE;
+        operator_of_call[i] = counts && !has_size(call) ? recording_operator(d, device, comms_name) : ROW_NONE;
+        if (operator_of_call[i] != ROW_NONE)
+            operators[n_operators++] = operator_of_call[i];
+        if (counts && !has_size(call))
+            events[n_events++] = call->event;
     }
     struct op_arguments arguments = {0};
     struct tuples sizes = {0};
+    struct requested_column grid = {.key = NULL};
     enum sutra_status status =
-        op_arguments_read(d->context, model, launchers, n_launchers, d->arena, &arguments, error);
+        op_arguments_read(d->context, model, operators, n_operators, d->arena, &arguments, error);
+    if (!status && n_events)
+        status = event_columns_request(d->context, model->trace, &grid_field, 1, events, n_events, &grid, error);
     for (uint64_t i = 0; i < n && !status; i++) {
         const struct collective_call *call = &d->calls->list[i];
         row_t device = device_of_call[i];
         if (device == ROW_NONE)
             continue;
         struct tuple size = collective_signature(call);
+        bool is_guess = false;
         if (!has_size(call)) {
-            row_t k = next_launcher++;
-            uint32_t dims = op_argument_text(&arguments, ARGUMENT_DIMS, k);
-            const char *text = strings_text(&arguments.texts, dims);
-            value_key name = model->events->name[devices->event[device]];
-            if (strncmp(text, "((", 2) != 0 || text[2] < '0' || text[2] > '9')
-                continue; /* no shape of a tensor, in Python's format: a list of tensors, which has no size */
-            size = (struct tuple){{-1 - name, dims, op_argument_text(&arguments, ARGUMENT_TYPES, k), 0}};
+            const value_key kernel = -1 - (value_key)model->events->name[devices->event[device]];
+            const row_t k = operator_of_call[i] == ROW_NONE ? ROW_NONE : next_operator++;
+            const uint32_t dims = k == ROW_NONE ? STRING_NONE : op_argument_text(&arguments, ARGUMENT_DIMS, k);
+            const char *text = k == ROW_NONE ? "" : strings_text(&arguments.texts, dims);
+            /* A shape of a tensor, in Python's format; a list of tensors has no size. */
+            if (strncmp(text, "((", 2) == 0 && text[2] >= '0' && text[2] <= '9')
+                size = (struct tuple){{kernel, dims, op_argument_text(&arguments, ARGUMENT_TYPES, k), call->group}};
+            else if (grid.key[call->event] != KEY_ABSENT && devices->launcher[device] != ROW_NONE)
+                size = (struct tuple){{kernel, grid.key[call->event], host_name(model, devices->launcher[device]),
+                                       -1 - (value_key)call->group}};
+            else
+                continue;
+            is_guess = size.part[3] < 0;
         }
         uint32_t n_groups = sizes.n, group = tuples_number(&sizes, size);
         int64_t duration = devices->stop[device] - devices->start[device];
@@ -517,12 +653,14 @@ static enum sutra_status group_calls_by_size(struct diagnosis *d, struct sized_c
         }
         if (group == n_groups || duration < sized->min_ns[group])
             sized->min_ns[group] = duration;
+        sized->is_guess[group] = is_guess;
         sized->device[sized->n] = device;
         sized->group[sized->n++] = group;
     }
+    const uint32_t n_groups = sizes.n;
     op_arguments_free(&arguments);
     tuples_free(&sizes);
-    return status;
+    return status ? status : remove_unlike_calls(d, sized, n_groups, error);
 }
 
 /* Appends to `waits` the first `wait` ticks of exposed communication in [start, stop). */
@@ -538,6 +676,23 @@ static void append_wait(const struct kind_clock *exposed, int64_t start, int64_t
             continue;
         spans_append(waits, begin, end);
         wait -= end - begin;
+    }
+}
+
+/* Most exposed communication is waiting: only the traces of the other ranks can explain it. */
+static void report_waiting(struct diagnosis *d, double wait, double guessed_wait) {
+    const double exposed = (double)d->overview->ticks[OVERVIEW_COMMUNICATION];
+    for (unsigned i = 0; i < d->findings->n_all; i++) {
+        struct overview_finding *finding = &d->findings->list[i];
+        const double guess = finding->facts & FACT_MANY_SHORT ? 0 : guessed_wait; /* one size for each parameter */
+        if (finding->rule != &rule_exposed_comm || 2 * (wait + guess) <= exposed)
+            continue;
+        append_finding_text(finding,
+                            " %s of the exposed time is waiting for other ranks%s: run `sutra analyze DIR` with the "
+                            "traces of all ranks.",
+                            finding_percent(fmin(wait + guess, exposed), exposed).text,
+                            guess > wait ? ", if equal kernels send equal sizes" : "");
+        add_finding_number(finding, "wait_us", fmin(wait + guess, exposed) / 1000 / d->measures.n_steps);
     }
 }
 
@@ -576,7 +731,7 @@ static enum sutra_status find_straggler(struct diagnosis *d, struct sutra_error 
         keys[i] = integer_sort_key(devices->start[sized.device[i]]);
     }
     TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, sized.n}, error));
-    int64_t max_wait = 0, longest = 0, min_of_longest = 0;
+    int64_t max_wait = 0, longest = 0, min_of_longest = 0, guessed_wait = 0;
     row_t n = 0;
     for (row_t k = 0; k < sized.n; k++) {
         row_t i = order[k];
@@ -584,8 +739,12 @@ static enum sutra_status find_straggler(struct diagnosis *d, struct sutra_error 
         int64_t min = sized.min_ns[sized.group[i]], wait = stop - start - min;
         int64_t exposed_ticks = kind_clock_between(exposed, start, stop);
         wait = MIN(wait, exposed_ticks);
-        if ((double)(stop - start) < UNEVEN_SPREAD * (double)min || wait <= 0)
+        if (stop - start <= WAITING_TIMES * min || wait <= 0)
             continue;
+        if (sized.is_guess[sized.group[i]]) {
+            ticks_add(&guessed_wait, wait);
+            continue;
+        }
         append_wait(exposed, start, stop, wait, &waits);
         n++;
         if (wait > max_wait) {
@@ -596,11 +755,12 @@ static enum sutra_status find_straggler(struct diagnosis *d, struct sutra_error 
     }
     arena_release(d->arena, mark);
     double wait = (double)spans_length(&waits);
+    report_waiting(d, wait, (double)guessed_wait);
     if (percent_of_window(d, wait) < LATE_PERCENT)
         return SUTRA_OK;
     d->straggler = waits;
     struct overview_finding *finding = add_finding(
-        d, &rule_straggler, &waits, "%s %s %s longer than the fastest of equal size, %s%s instead of %s.",
+        d, &rule_straggler, &waits, "%s %s %s longer than the shortest of equal size, %s%s instead of %s.",
         counted_text(n, "collective", "collectives").text, n == 1 ? "takes" : "take", finding_per_step(d, wait).text,
         n == 1 ? "" : "one ", brief_time_text((double)longest).text, brief_time_text((double)min_of_longest).text);
     finding->facts |= FACT_UNNAMED;
@@ -615,6 +775,7 @@ static enum sutra_status find_straggler(struct diagnosis *d, struct sutra_error 
 const struct finding_rule rule_straggler = {
     .name = "straggler",
     .title = "Straggler",
+    .title_if = {FACT_SEVERAL_RANKS, "Stragglers"},
     .find = find_straggler,
     .scope = SCOPE_COMMUNICATION,
     .marked = "wait for the straggler",
@@ -633,7 +794,7 @@ const struct finding_rule rule_straggler = {
                         "least.",
                         "sutra analyze", NULL, 0}}},
             {.situation = "in_step",
-             .lines = {{"Compare the work of this rank before these collectives with other ranks: more data, a slower "
+             .lines = {{"Compare the work of late ranks before these collectives with other ranks: more data, a slower "
                         "GPU, extra work.",
                         "sutra analyze collectives", NULL, 0}}},
         },

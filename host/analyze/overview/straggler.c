@@ -1,11 +1,18 @@
 /*
- * straggler.c - implements the part of verdict.h about the straggler of a job.
+ * straggler.c - implements the part of verdict.h about the stragglers of a job.
  *
- * Saving: the wait of the rank that waits longest, if the straggler arrived with the second-latest rank.
+ * Saving: the wait that vanishes on the rank that waits longest, if the stragglers arrived with the latest other rank:
  *
- * Cost: O(n log n) in collectives.
+ *     rank 0  |-- waits ----------|====|
+ *     rank 2         |-- waits ---|====|      the latest other rank
+ *     rank 5              |-waits-|====|      a straggler
+ *     rank 6                      |====|      a straggler
+ *                    |<- saving ->|
+ *
+ * Cost: O(n log n) in collectives; reading two to four traces again if there are stragglers.
  */
 #include "analyze/collective_matches.h"
+#include "analyze/collectives/collectives.h"
 #include "analyze/overview/verdict.h"
 #include "base/error.h"
 #include "facts/gpu_peaks.h"
@@ -23,6 +30,9 @@ enum sutra_status rank_collectives_read(struct sutra_context *context, const str
     collectives->n_steps = overview->window.n_steps;
     collectives->first_ns = overview->first_event + trace_base_ns(trace);
     collectives->link = device_link_of(&trace->document);
+    for (row_t i = 0; i < overview->model->devices.n; i++)
+        if (overview->classes[i] == OVERVIEW_COMPUTE)
+            collectives->compute_ns += (double)(overview->model->devices.stop[i] - overview->model->devices.start[i]);
     TRY_ALLOC(collective_calls_init(&collectives->calls), error);
     collectives->calls.keep_unrecorded = true;
     return collective_calls_read(&collectives->calls, context, trace, rank, error);
@@ -31,6 +41,7 @@ enum sutra_status rank_collectives_read(struct sutra_context *context, const str
 void rank_collectives_crop(const struct overview *overview, struct rank_collectives *collectives) {
     int64_t base = trace_base_ns(overview->model->trace);
     collectives->window = (struct rank_window){overview->window.from + base, overview->window.to + base};
+    collectives->exposed_ns = (double)overview->ticks[OVERVIEW_COMMUNICATION];
 }
 
 static double window_ns(const struct rank_collectives *rank) {
@@ -72,87 +83,116 @@ static struct finding_range range_of_call(const struct rank_collectives *rank, c
     return (struct finding_range){.from_us = from / 1000, .to_us = (end - rank->first_ns + 999) / 1000};
 }
 
-/* The collective in which the waiting rank waits longest for the straggler. */
-static struct finding_range range_of_longest_wait(const struct job_collectives *job,
-                                                  struct rank_collectives *const *ranks, row_t straggler,
-                                                  row_t waiting) {
-    const struct collective_call *longest = NULL;
-    int64_t longest_ns = 0;
-    for (row_t m = 0; m < job->matches->n; m++) {
-        const struct collective_match *match = &job->matches->list[m];
-        struct collective_moments moments = collective_moments_of(job, match);
-        if (!collective_synchronizes(job, match, &moments) || rank_index(job, match, moments.last) != straggler)
-            continue;
-        for (row_t i = 0; i < match->n; i++) {
-            const struct collective_call *call = collective_match_call(job->calls, job->matches, match, i);
-            const int64_t wait = moments.arrival_ns - job_time(job, call, call->start_ns);
-            if (rank_index(job, match, i) != waiting || wait <= longest_ns)
-                continue;
-            longest = call;
-            longest_ns = wait;
-        }
-    }
-    return longest ? range_of_call(ranks[waiting], longest) : (struct finding_range){.from_us = 0};
-}
-
-/* Measures the waits for a straggler, and makes the finding. `ranks` are the job's. */
-static enum sutra_status report_straggler(const struct job_collectives *job, struct rank_collectives *const *ranks,
-                                          row_t straggler, struct arena *scratch, struct job_findings *found,
-                                          struct sutra_error *error) {
+/* Measures the waits for stragglers, and makes the finding. `ranks` are the job's; `late` is by index. */
+static enum sutra_status report_stragglers(const struct job_collectives *job, struct rank_collectives *const *ranks,
+                                           const struct rank_waits *waits, const bool *late, struct arena *scratch,
+                                           struct job_findings *found, struct sutra_error *error) {
     struct overview_finding *finding = &found->late;
-    int64_t *waits_ns = arena_zeros(scratch, job->n_clocks, sizeof *waits_ns);
-    int64_t *savings_ns = arena_zeros(scratch, job->n_clocks, sizeof *savings_ns);
-    const struct collective_match *first = NULL;
-    row_t n_last = 0, waiting = 0;
+    double *savings_ns = arena_zeros(scratch, job->n_clocks, sizeof *savings_ns);
+    const struct collective_call **longest = arena_zeros(scratch, job->n_clocks, sizeof(struct collective_call *));
+    int64_t *longest_ns = arena_zeros(scratch, job->n_clocks, sizeof *longest_ns);
+    const struct collective_match *first = NULL; /* at which the latest rank arrives last */
+    const row_t latest = found->latest[0];
+    row_t n_last = 0, n_of_late = 0, waiting = ROW_NONE;
     TRY(arena_status(scratch, error));
     for (row_t m = 0; m < job->matches->n; m++) {
         const struct collective_match *match = &job->matches->list[m];
         struct collective_moments moments = collective_moments_of(job, match);
-        if (!collective_synchronizes(job, match, &moments) || rank_index(job, match, moments.last) != straggler)
+        const row_t last = rank_index(job, match, moments.last);
+        int64_t before_ns = INT64_MIN; /* the arrival of the latest other rank */
+        bool any_late = false;
+        if (!collective_synchronizes(job, match, &moments))
             continue;
-        n_last++;
-        first = first ? first : match;
         for (row_t i = 0; i < match->n; i++) {
             const struct collective_call *call = collective_match_call(job->calls, job->matches, match, i);
-            row_t rank = rank_index(job, match, i);
-            ticks_add(&waits_ns[rank], moments.arrival_ns - job_time(job, call, call->start_ns));
-            ticks_add(&savings_ns[rank], moments.arrival_ns - moments.before_ns);
+            if (late[rank_index(job, match, i)])
+                any_late = true;
+            else
+                before_ns = MAX(before_ns, job_time(job, call, call->start_ns));
+        }
+        n_of_late += any_late;
+        if (!late[last])
+            continue;
+        n_last++;
+        first = first || last != latest ? first : match;
+        for (row_t i = 0; i < match->n; i++) {
+            const struct collective_call *call = collective_match_call(job->calls, job->matches, match, i);
+            const int64_t start_ns = job_time(job, call, call->start_ns), wait = moments.arrival_ns - start_ns;
+            const row_t rank = rank_index(job, match, i);
+            ranks[rank]->late_wait_ns += (double)wait;
+            savings_ns[rank] += before_ns == INT64_MIN ? 0 : (double)(moments.arrival_ns - MAX(start_ns, before_ns));
+            if (wait > longest_ns[rank]) {
+                longest_ns[rank] = wait;
+                longest[rank] = call;
+            }
         }
     }
+    double min_us = INFINITY, max_us = 0, step_us = 0; /* waits of the other ranks, and the job's step */
     for (row_t i = 0; i < job->n_clocks; i++) {
-        ranks[i]->wait_percent = (double)waits_ns[i] / window_ns(ranks[i]) * 100;
-        waiting = waits_ns[i] > waits_ns[waiting] ? i : waiting;
+        const double steps = ranks[i]->n_steps ? ranks[i]->n_steps : 1, wait_us = waits[i].own_wait_ns / 1e3 / steps;
+        step_us = fmax(step_us, window_ns(ranks[i]) / 1e3 / steps);
+        if (late[i])
+            continue;
+        waiting = waiting == ROW_NONE || ranks[i]->late_wait_ns > ranks[waiting]->late_wait_ns ? i : waiting;
+        min_us = fmin(min_us, wait_us);
+        max_us = fmax(max_us, wait_us);
     }
 
-    const struct rank_collectives *rank = ranks[straggler], *other = ranks[waiting];
-    found->straggler = rank->rank;
+    /* At most half of the ranks are late, so a rank waits. */
+    const struct rank_collectives *rank = ranks[latest], *other = ranks[waiting];
     found->waiting = other->rank;
     double steps = other->n_steps ? other->n_steps : 1, window = window_ns(other);
-    double waits = (double)waits_ns[waiting], saving = (double)savings_ns[waiting];
-    int64_t late_start = first ? late_start_ns(job, ranks, first, straggler, waiting) : 0;
+    double wait = other->late_wait_ns, saving = savings_ns[waiting];
+    int64_t late_start = first ? late_start_ns(job, ranks, first, latest, waiting) : 0;
     *finding = (struct overview_finding){.rule = &rule_straggler, .saving_percent = saving / window * 100};
     finding->uncapped = finding->saving_percent;
     finding->weight = 1;
-    append_finding_text(finding, "Rank %lld arrives last at %s; rank %lld waits %s for it, %s of its step.",
-                        (long long)rank->rank, counted_text(n_last, "collective", "collectives").text,
-                        (long long)other->rank, brief_time_text(waits / steps).text,
-                        finding_percent(waits, window).text);
-    if (saving < MOSTLY_SAVED * waits)
-        append_finding_text(finding, " With rank %lld on time, %s of wait for the second-latest rank remains.",
-                            (long long)rank->rank, brief_time_text((waits - saving) / steps).text);
-    if ((double)late_start >= 0.8 * waits) {
+    if (found->n_late == 1) {
+        append_finding_text(finding, "Rank %lld arrives last at %s; rank %lld waits %s for it, %s of its step.",
+                            (long long)rank->rank, counted_text(n_last, "collective", "collectives").text,
+                            (long long)other->rank, brief_time_text(wait / steps).text,
+                            finding_percent(wait, window).text);
+    } else {
+        struct figure names = ranks_text(found->late_ranks, found->n_late), from = brief_time_text(min_us * 1e3),
+                      to = brief_time_text(max_us * 1e3);
+        const char *unit = strchr(from.text, ' '), *unit_to = strchr(to.text, ' ');
+        const bool is_range = strcmp(from.text, to.text) != 0, same_unit = unit && unit_to && !strcmp(unit, unit_to);
+        *names.text = 'R';
+        finding->facts |= FACT_SEVERAL_RANKS;
+        append_finding_text(finding, "%s arrive last at %s of %s; the other ranks wait %.*s%s%s of the %s step.",
+                            names.text, count_text(n_last).text,
+                            counted_text(n_of_late, "collective", "collectives").text,
+                            !is_range   ? 0
+                            : same_unit ? (int)(unit - from.text)
+                                        : (int)strlen(from.text),
+                            from.text, is_range ? " to " : "", to.text, brief_time_text(step_us * 1e3).text);
+    }
+    if (saving < MOSTLY_SAVED * wait) {
+        struct figure names = ranks_text(found->late_ranks, found->n_late);
+        append_finding_text(finding, " With %s on time, %s of wait for the %s rank remains.", names.text,
+                            brief_time_text((wait - saving) / steps).text,
+                            found->n_late == 1 ? "second-latest" : "latest other");
+    }
+    append_finding_text(finding, " Mean per rank: %s of waiting and %s of transfer.",
+                        brief_time_text(found->wait_us * 1e3).text, brief_time_text(found->transfer_us * 1e3).text);
+    if (found->n_late == 1 && (double)late_start >= 0.8 * wait) {
         finding->facts |= FACT_NAMED;
         snprintf(finding->where.frame, sizeof finding->where.frame, "Rank %lld begins the step %.20s late",
                  (long long)rank->rank, brief_time_text((double)late_start).text);
     } else {
-        snprintf(finding->where.frame, sizeof finding->where.frame, "Rank %lld, within the step",
-                 (long long)rank->rank);
+        struct figure names = ranks_text(found->late_ranks, found->n_late);
+        *names.text = 'R';
+        snprintf(finding->where.frame, sizeof finding->where.frame, "%s, within the step", names.text);
     }
-    finding->range = range_of_longest_wait(job, ranks, straggler, waiting);
-    set_finding_now(finding, "%s", brief_time_text(waits / steps).text);
+    if (longest[waiting])
+        finding->range = range_of_call(other, longest[waiting]);
+    set_finding_now(finding, "%s", brief_time_text(wait / steps).text);
     add_finding_number(finding, "rank", (double)rank->rank);
+    add_finding_number(finding, "late_ranks", (double)found->n_late);
     add_finding_number(finding, "waiting_rank", (double)other->rank);
-    add_finding_number(finding, "wait_us", waits / 1000 / steps);
+    add_finding_number(finding, "wait_us", found->wait_us);
+    add_finding_number(finding, "transfer_us", found->transfer_us);
+    add_finding_number(finding, "longest_wait_us", wait / 1000 / steps);
     add_finding_number(finding, "saving_us", saving / 1000 / steps);
     add_finding_number(finding, "late_start_us", (double)late_start / 1000);
     add_finding_number(finding, "collectives", n_last);
@@ -185,14 +225,17 @@ static enum sutra_status inspect_job(struct rank_collectives *const *all_ranks, 
 
     /* The ranks that have clocks: both lists ascend. */
     struct rank_collectives **ranks = arena_alloc(scratch, n, sizeof(struct rank_collectives *));
+    size_t *indices = arena_alloc(scratch, n, sizeof *indices);
     struct rank_window *windows = arena_alloc(scratch, n, sizeof *windows);
     struct rank_waits *waits = arena_zeros(scratch, n, sizeof *waits);
+    bool *late = arena_zeros(scratch, n, sizeof *late);
     const bool *clock_set = rank_clocks_set(calls, &matches, clocks, n, scratch, NULL);
     TRY(arena_status(scratch, error));
     for (size_t i = 0; i < n_all && next < n; i++) {
         if (all_ranks[i]->rank != clocks[next].rank)
             continue;
         ranks[next] = all_ranks[i];
+        indices[next] = i;
         windows[next++] = all_ranks[i]->window;
     }
     const struct job_collectives job = {.calls = calls,
@@ -206,9 +249,14 @@ static enum sutra_status inspect_job(struct rank_collectives *const *all_ranks, 
         struct collective_moments moments = collective_moments_of(&job, &matches.list[m]);
         rank_waits_add(&job, &matches.list[m], &moments, waits);
     }
-    double shortest_window = INFINITY;
+    double longest_window = 0;
     for (row_t i = 0; i < n; i++) {
-        shortest_window = fmin(shortest_window, window_ns(ranks[i]));
+        const double steps = ranks[i]->n_steps ? ranks[i]->n_steps : 1, wait = waits[i].own_wait_ns;
+        longest_window = fmax(longest_window, window_ns(ranks[i]));
+        ranks[i]->wait_ns = wait;
+        ranks[i]->late_ns = waits[i].late_ns;
+        found->wait_us += wait / 1e3 / steps / n;
+        found->transfer_us += fmax(ranks[i]->exposed_ns - wait, 0) / 1e3 / steps / n;
         if (!waits_table)
             continue;
         table_integer(waits_table, clocks[i].rank);
@@ -218,26 +266,88 @@ static enum sutra_status inspect_job(struct rank_collectives *const *all_ranks, 
         table_integer(waits_table, (int64_t)waits[i].n_last);
         table_integer(waits_table, (int64_t)waits[i].n_first);
     }
-    row_t straggler = find_straggler_candidate(waits, n);
-    found->is_late = shortest_window > 0 && is_straggler(waits, n, straggler, shortest_window);
-    if (found->is_late)
-        TRY(report_straggler(&job, ranks, straggler, scratch, found, error));
+    found->n_late = longest_window > 0 ? find_late_ranks(waits, n, longest_window, late) : 0;
+    found->is_late = found->n_late > 0;
+    if (found->is_late) {
+        size_t n_late = 0;
+        found->n_latest = find_latest_ranks(waits, n, late, found->latest);
+        for (row_t i = 0; i < n; i++) {
+            ranks[i]->is_late = late[i];
+            if (late[i])
+                found->late_ranks[n_late++] = ranks[i]->rank;
+        }
+        TRY(report_stragglers(&job, ranks, waits, late, scratch, found, error));
+        for (row_t k = 0; k < found->n_latest; k++) {
+            found->latest_wait_us[k] = waits[found->latest[k]].wait_caused_ns / 1e3;
+            found->latest[k] = (row_t)indices[found->latest[k]];
+        }
+    }
     found->links_used = links_are_used(&job, ranks);
     return SUTRA_OK;
 }
 
-enum sutra_status find_job_straggler(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
-                                     struct job_findings *found, struct sutra_table *waits, struct sutra_error *error) {
+enum sutra_status find_job_stragglers(struct rank_collectives *const *ranks, size_t n, struct arena *arena,
+                                      struct job_findings *found, struct sutra_table *waits,
+                                      struct sutra_error *error) {
     struct collective_calls calls;
-    struct arena_mark mark = arena_mark(scratch);
     bool ok = collective_calls_init(&calls);
-    for (size_t i = 0; i < n && ok; i++)
+    *found = (struct job_findings){.late_ranks = arena_alloc(arena, n, sizeof *found->late_ranks)};
+    struct arena_mark mark = arena_mark(arena);
+    for (size_t i = 0; i < n && ok; i++) {
+        ranks[i]->wait_ns = ranks[i]->late_wait_ns = ranks[i]->late_ns = 0;
+        ranks[i]->is_late = false;
         ok = collective_calls_append(&calls, &ranks[i]->calls);
-    *found = (struct job_findings){.is_late = false};
-    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
+    }
+    enum sutra_status status = ok && !arena->failed ? SUTRA_OK : error_memory(error);
     if (!status && n > 1 && calls.n > 0)
-        status = inspect_job(ranks, n, &calls, scratch, found, waits, error);
+        status = inspect_job(ranks, n, &calls, arena, found, waits, error);
     collective_calls_free(&calls);
-    arena_release(scratch, mark);
+    arena_release(arena, mark);
     return status;
+}
+
+/* ---- The operators of stragglers ---- */
+
+enum sutra_status name_late_operators(struct sutra_context *context, struct rank_collectives *const *ranks,
+                                      const char *const *paths, size_t n, struct arena *scratch,
+                                      struct job_findings *found, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(scratch);
+    double *compute_ns = arena_alloc(scratch, n, sizeof *compute_ns), *values = arena_alloc(scratch, n, sizeof *values);
+    bool *late = arena_alloc(scratch, n, sizeof *late);
+    char *frame = found->late.where.frame, text[FINDING_FRAME] = "";
+    TRY(arena_status(scratch, error));
+    for (size_t i = 0; i < n; i++) {
+        compute_ns[i] = ranks[i]->calls.n > 0 ? ranks[i]->compute_ns : (double)NAN;
+        late[i] = ranks[i]->is_late;
+    }
+    unsigned n_named = 0;
+    struct excess_run *run = NULL;
+    enum sutra_status status = SUTRA_OK;
+    const row_t median = find_median_rank(compute_ns, late, (row_t)n, values);
+    arena_release(scratch, mark);
+    for (row_t k = 0; k < found->n_latest && median != ROW_NONE && !(found->late.facts & FACT_NAMED) && !status; k++) {
+        const struct rank_collectives *rank = ranks[found->latest[k]];
+        const double steps = rank->n_steps ? rank->n_steps : 1;
+        struct rank_excess excess;
+        size_t length = strlen(text);
+        status = rank_excess_find(context, paths[median], paths[found->latest[k]], found->latest_wait_us[k], &run,
+                                  &excess, NULL, error);
+        if (status || !*excess.phase)
+            continue;
+        snprintf(text + length, sizeof text - length, "%s %lld's %s takes %.20s longer in %.60s (%s)",
+                 n_named++ ? "; rank" : "Rank", (long long)rank->rank, excess.on_host ? "CPU" : "GPU",
+                 brief_time_text(excess.us * 1e3 / steps).text, short_location(excess.operator_name, 60).text,
+                 excess.phase);
+    }
+    excess_run_free(run);
+    TRY(status);
+    if (n_named == 1) {
+        snprintf(frame, FINDING_FRAME, "%.*s than on rank %lld", FINDING_FRAME - 32, text,
+                 (long long)ranks[median]->rank);
+    } else if (n_named > 1) {
+        *text = 'r';
+        snprintf(frame, FINDING_FRAME, "Compared with rank %lld: %.*s", (long long)ranks[median]->rank,
+                 FINDING_FRAME - 48, text);
+    }
+    return SUTRA_OK;
 }

@@ -532,12 +532,14 @@ static uint32_t rules_with_cpu(enum finding_cpu cpu) {
     return rules;
 }
 
-double achievable_window(const struct rank_verdict *verdict, uint32_t rules, double wait,
-                         enum achievable_bound *bound) {
-    double weights[FINDING_RULES_MOST] = {0}, saved = 0, saved_busy = 0, relieved = 0;
+double achievable_window(const struct job_rank *rank, uint32_t rules, enum achievable_bound *bound) {
+    const struct rank_verdict *verdict = rank->verdict;
+    double weights[FINDING_RULES_MOST] = {0}, saved = 0, saved_busy = 0, relieved = 0, exposed = 0;
     const double window = (double)verdict->window;
     const uint32_t relieving = rules_with_cpu(CPU_IS_RELIEVED);
+    /* Without stragglers, all ranks arrive with the first one: no rank waits, and each gains its own lateness. */
     const bool no_straggler = rules & finding_rule_bit(&rule_straggler);
+    const double wait = no_straggler ? rank->wait : 0, late = no_straggler ? rank->late : 0;
     for (unsigned i = 0; i < verdict->n_findings; i++)
         weights[finding_rule_number(verdict->findings[i].rule)] = verdict->findings[i].weight;
     for (uint64_t i = 0; i < verdict->n_atoms; i++) {
@@ -546,27 +548,30 @@ double achievable_window(const struct rank_verdict *verdict, uint32_t rules, dou
         double weight = 0, ticks = (double)atom->ticks;
         for (uint32_t left = fixed; left; left &= left - 1)
             weight = fmax(weight, weights[__builtin_ctz(left)]);
-        /* A job's straggler: a part of exposed communication waits for it, and only the rest is a transfer. */
-        if (wait > 0 && atom->part == SUTRA_PART_EXPOSED_COMM)
-            weight = (no_straggler ? wait : 0) + weight * (1 - wait);
+        /* In a job, a part of exposed communication is waiting, and only the rest is a transfer. */
+        if (atom->part == SUTRA_PART_EXPOSED_COMM) {
+            weight = wait + weight * (1 - rank->wait);
+            exposed += ticks;
+        }
         saved += weight * ticks;
         saved_busy += atom->part <= SUTRA_PART_EXPOSED_COPY ? weight * ticks : 0; /* the GPU is busy */
         relieved += fixed & relieving ? ticks : 0;
     }
 
-    double gpu = (double)verdict->busy - saved_busy, communication = 0, host = 0;
-    if (rules & finding_rule_bit(&rule_exposed_comm) && !(rules & finding_rule_bit(&rule_slow_collective)) &&
-        !no_straggler)
-        communication = (double)verdict->communication;
+    /* A straggler may be late because its GPU takes longer; the GPU of another rank is as busy as before. */
+    const double late_gpu = rank->is_late ? late : 0;
+    double gpu = (double)verdict->busy - saved_busy - late_gpu, communication = 0, host = 0;
+    if (rules & finding_rule_bit(&rule_exposed_comm) && !(rules & finding_rule_bit(&rule_slow_collective)))
+        communication = (double)verdict->communication - wait * exposed - late_gpu;
     if (rules & rules_with_cpu(CPU_STAYS_BUSY) && !(rules & finding_rule_bit(&rule_host_bound)) &&
         !(rules & finding_rule_bit(&rule_host_gaps)) && !verdict->device_side)
-        host = (double)verdict->host_needed - relieved;
-    double left = window - saved, best = fmax(fmax(left, gpu), fmax(communication, host));
+        host = (double)verdict->host_needed - relieved - late;
+    double left = window - saved - late, best = fmax(fmax(left, gpu), fmax(communication, host));
     *bound = best == left            ? BOUND_NONE
              : best == host          ? BOUND_HOST
              : best == communication ? BOUND_COMMUNICATION
                                      : BOUND_GPU;
-    return best;
+    return fmax(best, 0);
 }
 
 void verdict_parts(const struct rank_verdict *verdict, int64_t ticks[SUTRA_N_PARTS]) {

@@ -72,25 +72,37 @@ enum sutra_status find_findings(struct sutra_context *context, const struct laun
                                 const struct collective_calls *calls, bool alone, struct arena *arena,
                                 struct arena *scratch, struct rank_verdict *verdict, struct sutra_error *error);
 
-/* The step if findings of these rules (bits) were repaired, in ticks: at least what is still needed. `wait` is the part
- * of exposed communication that waits for the job's straggler, 0 .. 1. */
+/* A rank of a job: its verdict, and how it and the other ranks wait for each other. Of a rank alone, all but the
+ * verdict is 0. */
+struct job_rank {
+    int64_t rank;
+    const char *path;
+    const struct rank_verdict *verdict;
+    double wait;  /* part of its exposed communication that waits for any rank, 0 .. 1; the rest is transfer */
+    double late;  /* ticks by which it arrives after the first rank, summed over its collectives */
+    double stray; /* part of its exposed communication that waits for ranks that are no stragglers, 0 .. `wait` */
+    bool is_late; /* a straggler */
+};
+
+/* The window if findings of these rules (bits) were repaired, in ticks: at least what is still needed. */
 enum achievable_bound { BOUND_NONE, BOUND_GPU, BOUND_COMMUNICATION, BOUND_HOST };
-double achievable_window(const struct rank_verdict *verdict, uint32_t rules, double wait, enum achievable_bound *bound);
+double achievable_window(const struct job_rank *rank, uint32_t rules, enum achievable_bound *bound);
 
 /* Ticks of each part, and of each part that no finding of these rules (bits) covers. */
 void verdict_parts(const struct rank_verdict *verdict, int64_t ticks[SUTRA_N_PARTS]);
 void verdict_unexplained(const struct rank_verdict *verdict, uint32_t rules, int64_t ticks[SUTRA_N_PARTS]);
 
 /*
- * ---- The straggler among all ranks (straggler.c) ----
+ * ---- Stragglers among all ranks (straggler.c) ----
  *
  *     rank 0             |-| all-to-all      arrives last: shortest duration
  *     rank 1   |-----------| all-to-all
  *     rank 3       |-------| all-to-all
  *
  * Input: the collectives of all ranks, which are matched by their recorded number, or else by their order. The rule for
- * a straggler is in analyze/rank_clocks.h; it is applied to the windows of the overviews. The shortest duration of a
- * collective is its transfer, so that a wait for a rank is not reported as slow links.
+ * stragglers is in analyze/rank_clocks.h; it is applied to the windows of the overviews. Waits are computed as by
+ * `analyze collectives`, within the windows. The shortest duration of a collective is its transfer, so that a wait for
+ * a rank is not reported as slow links.
  */
 
 struct rank_collectives {
@@ -99,8 +111,12 @@ struct rank_collectives {
     row_t n_steps;
     int64_t first_ns; /* the first event of the trace, by the same clock */
     struct collective_calls calls;
-    double link;         /* peak of the links of its GPU, bytes per second; 0: unknown */
-    double wait_percent; /* output: part of the window in which it waits for the straggler */
+    double link;       /* peak of the links of its GPU, bytes per second; 0: unknown */
+    double exposed_ns; /* exposed communication in the window */
+    double compute_ns; /* sum of the durations of the trace's compute kernels */
+    /* output: waits for any rank, and for stragglers; its own lateness; whether it is a straggler */
+    double wait_ns, late_wait_ns, late_ns;
+    bool is_late;
 };
 
 /* Reads the collectives of a rank; `collectives->calls` needs collective_calls_free() in any case. */
@@ -111,24 +127,30 @@ enum sutra_status rank_collectives_read(struct sutra_context *context, const str
 void rank_collectives_crop(const struct overview *overview, struct rank_collectives *collectives);
 
 struct job_findings {
-    bool is_late;
-    struct overview_finding late; /* if is_late: the straggler */
-    int64_t straggler, waiting;   /* its rank, and the rank that waits longest for it */
-    bool links_used;              /* by a large collective once all ranks have arrived: links are not slow */
+    double wait_us, transfer_us; /* mean per rank and step: waiting in collectives; the rest of exposed communication */
+    bool is_late;                /* any rank is a straggler: */
+    struct overview_finding late; /* the finding about all of them, */
+    int64_t *late_ranks;          /* their ranks, ascending, in the arena, */
+    size_t n_late;
+    row_t latest[LATE_NAMED]; /* the indices of those for which the others wait most, */
+    row_t n_latest;
+    double latest_wait_us[LATE_NAMED]; /* this wait in the window, */
+    int64_t waiting;                   /* and the rank that waits longest for them */
+    bool links_used;                   /* by a large collective once all ranks have arrived: links are not slow */
 };
 
-/* `ranks` ascend. Appends a row to the table of collective waits for each rank with collectives; `waits` NULL: none. */
-enum sutra_status find_job_straggler(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
-                                     struct job_findings *found, struct sutra_table *waits, struct sutra_error *error);
+/* `ranks` ascend. Appends a row to the table of collective waits for each rank with collectives; `waits` NULL: none.
+ * Results are in the arena, which is also scratch. */
+enum sutra_status find_job_stragglers(struct rank_collectives *const *ranks, size_t n, struct arena *arena,
+                                      struct job_findings *found, struct sutra_table *waits, struct sutra_error *error);
+
+/* Names in the finding the operators that take longer on the latest stragglers than on the rank of median compute time;
+ * reads their traces again. `paths` are by index of `ranks`. */
+enum sutra_status name_late_operators(struct sutra_context *context, struct rank_collectives *const *ranks,
+                                      const char *const *paths, size_t n, struct arena *scratch,
+                                      struct job_findings *found, struct sutra_error *error);
 
 /* ---- The verdict on all ranks (job_verdict.c) ---- */
-
-struct job_rank {
-    int64_t rank;
-    const char *path;
-    const struct rank_verdict *verdict;
-    double wait; /* part of the rank's exposed communication that waits for the job's straggler, 0 .. 1 */
-};
 
 /* What the public functions return; all in the arena. */
 struct job_verdict {

@@ -183,6 +183,12 @@ static void add_findings(struct json_out *json, const struct sutra_overview *ove
         json_add_real(json, "most_percent", DIGITS, finding.most_percent);
         json_add_format(json, "rank", "%" PRId64, finding.most_rank);
         json_add_count(json, "n", finding.n_ranks);
+        if (finding.n_late_ranks) {
+            json_add_open(json, "late", '[');
+            for (size_t k = 0; k < finding.n_late_ranks; k++)
+                json_integer(json, finding.late_ranks[k]);
+            json_close(json, ']');
+        }
         json_close(json, '}');
         json_break(json, 5);
         add_evidence(json, &finding.evidence);

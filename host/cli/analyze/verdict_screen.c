@@ -195,6 +195,7 @@ static void write_title(struct screen *screen, const char *title) {
         if (!is_inside && letter >= 'a' && letter <= 'z')
             letter = (char)(letter - 'a' + 'A');
         write_text(screen, &letter, 1);
+        is_inside &= letter != ')';
     }
 }
 
