@@ -24,6 +24,20 @@ sutra analyze devices/device.2.json --step 5 2>/dev/null | sed -n '/^  sutra cut
 sh command.sh >/dev/null 2>&1
 gzip -dc host_bound.json.gz | grep -c 'ProfilerStep#5"'
 
+echo "the trace of a straggler may be a pipe, which is read once:"
+mkfifo pipe.json
+for command in "analyze" "analyze collectives"; do
+    cat devices/device.2.json >pipe.json &
+    sutra $command devices/device.0.json devices/device.1.json pipe.json devices/device.3.json 2>/dev/null | grep 'rank 2' | sed 's/^ *//'
+done
+
+echo "defects of a trace that is read again are reported once:"
+cp -r devices damaged
+awk '/"cat": "kernel"/ && !n { n = sub(/"dur": /, "&-") } { print }' devices/device.2.json >damaged/device.2.json
+for command in "analyze" "analyze collectives"; do
+    sutra $command damaged 2>&1 >/dev/null | grep -c 'no valid start time'
+done
+
 echo "details:"
 sutra analyze devices --details 2>/dev/null | sed -n '/^rank 0/,$p'
 

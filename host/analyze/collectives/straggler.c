@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analyze/collectives/collectives.h"
 #include "analyze/launches/launches.h"
@@ -112,14 +113,33 @@ static bool add_operators(struct excess_run *run, const struct launch_model *mod
     return done;
 }
 
+/* Whether a trace, or the file of a rank FILE/rank1, is a regular file: a pipe ends after it is read once. */
+static bool can_read_again(const char *path) {
+    struct stat file;
+    const char *slash = strrchr(path, '/');
+    if (stat(path, &file) == 0)
+        return S_ISREG(file.st_mode);
+    char *parent = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+    bool is_regular = parent && stat(parent, &file) == 0 && S_ISREG(file.st_mode);
+    free(parent);
+    return is_regular;
+}
+
 static enum sutra_status add_trace(struct excess_run *run, struct sutra_context *context, const char *path, int side,
                                    struct sutra_error *error) {
     struct arena arena = {0}, scratch = {0};
     struct sutra_device_trace *trace = NULL;
     struct launch_model model;
-    if (strcmp(path, "-") == 0)
-        return error_set(error, SUTRA_NO_INPUT, "standard input cannot be read again");
+    if (strcmp(path, "-") == 0 || !can_read_again(path))
+        return error_set(error, SUTRA_NO_INPUT, "a pipe cannot be read again");
+    /* The first reader of the trace has reported its defects and other warnings. */
+    const bool holds_defects = context->holds_defects;
+    void (*const warning)(void *, const char *) = context->options.warning;
+    context->holds_defects = true;
+    context->options.warning = NULL;
     enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
+    context->holds_defects = holds_defects;
+    context->options.warning = warning;
     if (!status)
         status = launch_model_build(context, trace, LAUNCHES_NO_FRAMES, &arena, &scratch, &model, error);
     if (!status && !add_operators(run, &model, side, &arena))
