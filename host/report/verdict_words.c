@@ -441,13 +441,12 @@ static void make_operators(struct words_maker *maker) {
     const struct sutra_verdict *verdict = maker->verdict;
     struct verdict_words *words = maker->words;
     for (; words->n_operators < MIN(verdict->n_cpu_operators, WORDS_OPERATORS); words->n_operators++) {
-        const struct sutra_cpu_operator *operator= & verdict->cpu_operators[words->n_operators];
-        buffer_format(&maker->buffer, "%s %.0f%% in %s",
-                      step_text(operator->self_us).text, operator->percent, operator->name);
-        if (*operator->shapes)
-            buffer_format(&maker->buffer, " %s", operator->shapes);
-        buffer_format(&maker->buffer, ", %s on %s", counted_text(operator->n_calls, "call", "calls").text,
-                      counted_text(operator->n_threads, "thread", "threads").text);
+        const struct sutra_cpu_operator *op = &verdict->cpu_operators[words->n_operators];
+        buffer_format(&maker->buffer, "%s %.0f%% in %s", step_text(op->self_us).text, op->percent, op->name);
+        if (*op->shapes)
+            buffer_format(&maker->buffer, " %s", op->shapes);
+        buffer_format(&maker->buffer, ", %s on %s", counted_text(op->n_calls, "call", "calls").text,
+                      counted_text(op->n_threads, "thread", "threads").text);
         words->operators[words->n_operators] = finish_text(maker);
     }
 }

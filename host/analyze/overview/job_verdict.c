@@ -507,13 +507,13 @@ static void publish_cpu_operators(const struct joining *joining, const struct ra
     struct sutra_verdict *verdict = &joining->job->verdict;
     struct sutra_cpu_operator *list = arena_alloc(joining->arena, CPU_OPERATORS_MOST, sizeof *list);
     for (unsigned i = 0; i < of->n_cpu_operators && list; i++) {
-        const struct cpu_operator *operator= & of->cpu_operators[i];
-        list[i] = (struct sutra_cpu_operator){.name = arena_format(joining->arena, "%s", operator->name),
-                                              .shapes = arena_format(joining->arena, "%s", operator->shapes),
-                                              .self_us = (double)operator->self / 1000,
-                                              .percent = operator->percent,
-                                              .n_calls = operator->n_calls,
-                                              .n_threads = operator->n_threads };
+        const struct cpu_operator *op = &of->cpu_operators[i];
+        list[i] = (struct sutra_cpu_operator){.name = arena_format(joining->arena, "%s", op->name),
+                                              .shapes = arena_format(joining->arena, "%s", op->shapes),
+                                              .self_us = (double)op->self / 1000,
+                                              .percent = op->percent,
+                                              .n_calls = op->n_calls,
+                                              .n_threads = op->n_threads};
     }
     verdict->cpu_operators = list;
     verdict->n_cpu_operators = list ? of->n_cpu_operators : 0;

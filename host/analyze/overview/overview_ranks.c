@@ -172,13 +172,13 @@ static void verdict_codec(struct codec *codec, struct rank_verdict *verdict, str
     codec_chars(codec, verdict->main_kernel, sizeof verdict->main_kernel);
     codec_limited(codec, &verdict->n_cpu_operators, CPU_OPERATORS_MOST);
     for (unsigned i = 0; i < verdict->n_cpu_operators && !codec->failure; i++) {
-        struct cpu_operator *operator= & verdict->cpu_operators[i];
-        codec_chars(codec, operator->name, sizeof operator->name);
-        codec_chars(codec, operator->shapes, sizeof operator->shapes);
-        codec_value(codec, &operator->self);
-        codec_value(codec, &operator->percent);
-        codec_value(codec, &operator->n_calls);
-        codec_value(codec, &operator->n_threads);
+        struct cpu_operator *op = &verdict->cpu_operators[i];
+        codec_chars(codec, op->name, sizeof op->name);
+        codec_chars(codec, op->shapes, sizeof op->shapes);
+        codec_value(codec, &op->self);
+        codec_value(codec, &op->percent);
+        codec_value(codec, &op->n_calls);
+        codec_value(codec, &op->n_threads);
     }
     codec_array(codec, &verdict->atoms, &verdict->n_atoms, NULL);
     codec_limited(codec, &verdict->n_suspects, SUSPECTS_MOST);

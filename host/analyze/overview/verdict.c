@@ -335,7 +335,7 @@ static double sum_operator_times(const struct diagnosis *d, int64_t *self, struc
 
 /* Names the input shapes with most self time of an operator, and finds out whether a tensor is on a device. */
 static enum sutra_status read_shapes(struct diagnosis *d, uint32_t name, const int64_t *self,
-                                     struct cpu_operator *operator, struct sutra_error * error) {
+                                     struct cpu_operator *shown, struct sutra_error *error) {
     const struct host_rows *hosts = &d->model->hosts;
     struct arena_mark mark = arena_mark(d->arena);
     row_t *rows = arena_alloc(d->arena, hosts->n, sizeof *rows), n = 0;
@@ -359,8 +359,8 @@ static enum sutra_status read_shapes(struct diagnosis *d, uint32_t name, const i
         }
         d->facts |= strstr(values, "cuda") || strstr(values, "xpu") ? FACT_DEVICE_USED : 0;
     }
-    if (!status && operator)
-        snprintf(operator->shapes, sizeof operator->shapes, "%.*s", (int)sizeof operator->shapes - 1,
+    if (!status && shown)
+        snprintf(shown->shapes, sizeof shown->shapes, "%.*s", (int)sizeof shown->shapes - 1,
                  short_text(strings_text(&arguments.texts, shape), 60).text);
     op_arguments_free(&arguments);
     arena_release(d->arena, mark);
@@ -384,13 +384,13 @@ static enum sutra_status find_cpu_operators(struct diagnosis *d, struct rank_ver
                 most = name;
         if (most == STRING_NONE)
             break;
-        struct cpu_operator *operator= & verdict->cpu_operators[verdict->n_cpu_operators++];
-        *operator=(struct cpu_operator){.self = of_name[most].self,
-                                        .percent = (double)of_name[most].self / (double)all * 100,
-                                        .n_calls = of_name[most].n_calls,
-                                        .n_threads = of_name[most].n_threads};
-        copy_finding_name(d, most, operator->name, sizeof operator->name);
-        TRY(read_shapes(d, most, self, operator, error));
+        struct cpu_operator *op = &verdict->cpu_operators[verdict->n_cpu_operators++];
+        *op = (struct cpu_operator){.self = of_name[most].self,
+                                    .percent = (double)of_name[most].self / (double)all * 100,
+                                    .n_calls = of_name[most].n_calls,
+                                    .n_threads = of_name[most].n_threads};
+        copy_finding_name(d, most, op->name, sizeof op->name);
+        TRY(read_shapes(d, most, self, op, error));
         of_name[most].self = 0;
     }
     for (size_t i = 0; i < sizeof movers / sizeof *movers; i++) {

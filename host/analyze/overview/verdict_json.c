@@ -78,14 +78,14 @@ static void add_verdict(struct json_out *json, const struct sutra_verdict *verdi
     if (verdict->n_cpu_operators) {
         json_add_open(json, "cpu_operators", '[');
         for (size_t i = 0; i < verdict->n_cpu_operators; i++) {
-            const struct sutra_cpu_operator *operator= & verdict->cpu_operators[i];
+            const struct sutra_cpu_operator *op = &verdict->cpu_operators[i];
             json_open_line(json);
-            json_add_text(json, "name", operator->name);
-            add_known_text(json, "shapes", operator->shapes);
-            json_add_real(json, "self_us", DIGITS, operator->self_us);
-            json_add_real(json, "percent", DIGITS, operator->percent);
-            json_add_count(json, "calls", operator->n_calls);
-            json_add_count(json, "threads", operator->n_threads);
+            json_add_text(json, "name", op->name);
+            add_known_text(json, "shapes", op->shapes);
+            json_add_real(json, "self_us", DIGITS, op->self_us);
+            json_add_real(json, "percent", DIGITS, op->percent);
+            json_add_count(json, "calls", op->n_calls);
+            json_add_count(json, "threads", op->n_threads);
             json_close_line(json);
         }
         json_close_lines(json, ']');
