@@ -7,7 +7,9 @@
 #ifndef ANALYZE_COLLECTIVES_COLLECTIVES_H
 #define ANALYZE_COLLECTIVES_COLLECTIVES_H
 
+#include "analyze/codec.h"
 #include "analyze/collective_matches.h"
+#include "analyze/launches/launches.h"
 #include "analyze/rank_clocks.h"
 #include "analyze/ranks.h"
 #include "analyze/table.h"
@@ -64,6 +66,28 @@ struct sutra_collectives {
 
 /* ---- Operators that make a rank slow (straggler.c) ---- */
 
+/* The operators of a rank by phase of a step: compute time of the GPU that they launch, without communication, which
+ * depends on other ranks; and self CPU times. */
+struct operator_times {
+    struct strings names;
+    struct operator_time {
+        uint32_t name;
+        uint8_t phase, on_host;
+        uint16_t unused; /* 0: the list is encoded as it is in memory */
+        uint64_t calls;
+        double ns;
+    } * list; /* owned */
+    uint64_t n;
+    double device_ns, host_ns; /* sums */
+};
+
+/* Leaves `arena` as it was. `times`, zeros, needs operator_times_free() in any case. O(n). SUTRA_SYSTEM: out of
+ * memory. */
+enum sutra_status operator_times_find(const struct launch_model *model, struct arena *arena,
+                                      struct operator_times *times, struct sutra_error *error);
+void operator_times_free(struct operator_times *times);
+void operator_times_codec(struct codec *codec, struct operator_times *times);
+
 /* The operator of a rank that takes longest beyond its time on another rank, in one phase of a step. */
 struct rank_excess {
     bool on_host;      /* the CPU is slower, not the GPU */
@@ -77,14 +101,10 @@ struct rank_excess {
 row_t find_median_rank(const double *compute_ns, const bool *late, row_t n, double *scratch);
 
 /* Compares the operators of a rank for which the other ranks wait for wait_us with the operators of a reference. Makes
- * the table of operators of a result, if it is not NULL. Reads both traces; *run, NULL at first, keeps the operators of
- * the reference for further calls, and needs excess_run_free() in any case. If a trace cannot be read again, as from a
- * pipe, no operator is reported. SUTRA_SYSTEM: out of memory. */
-struct excess_run;
-enum sutra_status rank_excess_find(struct sutra_context *context, const char *reference, const char *path,
-                                   double wait_us, struct excess_run **run, struct rank_excess *excess,
-                                   struct sutra_result *result, struct sutra_error *error);
-void excess_run_free(struct excess_run *run);
+ * the table of operators of a result, if it is not NULL. O(n log n). SUTRA_SYSTEM: out of memory. */
+enum sutra_status rank_excess_find(const struct operator_times *times, const struct operator_times *reference,
+                                   double wait_us, struct rank_excess *excess, struct sutra_result *result,
+                                   struct sutra_error *error);
 
 extern const struct rank_analysis collectives_analysis;
 

@@ -1,11 +1,13 @@
 /*
- * straggler.c - the stragglers of a job, and the operators of the latest one: compares its trace with the trace of the
- * rank of median compute time, by operator and phase of a step. The overview compares each straggler.
+ * straggler.c - the stragglers of a job, and the operators of the latest one: compares its operators with those of the
+ * rank of median compute time, by phase of a step. The overview compares each straggler.
  *
  *     rank 5   forward  aten::mm 900 us     rank 3   forward  aten::mm 600 us     -->  forward, aten::mm: 300 us
  *
  * If the GPU of the straggler does not compute longer, its CPU is slow: then self CPU times of operators are compared.
- * Cost: reading two traces and attributing their GPU activity.
+ * The tables of collectives are made without host events, so both traces are read again for this comparison.
+ *
+ * Cost: O(events) for the operators of a trace.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -32,51 +34,10 @@
 enum step_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_DATA, N_PHASES };
 static const char *const phase_names[N_PHASES] = {"forward", "backward", "optimizer", "data loading"};
 
-/* An operator in a phase, in both traces: 0 is the straggler's. */
-struct excess_row {
-    uint32_t name; /* of struct excess_run.names */
-    enum step_phase phase;
-    bool on_host;
-    uint64_t calls[2];
-    double ns[2];
-};
+/* ---- The operators of a trace ---- */
 
-struct excess_run {
-    struct strings names;
-    struct pair_table known; /* by name, and phase and side */
-    struct excess_row *rows;
-    uint64_t n, capacity;
-    double device_ns[2], host_ns[2];
-    bool is_unread; /* the trace of the reference could not be read */
-};
-
-/* ---- One trace ---- */
-
-static bool add(struct excess_run *run, const struct launch_model *model, row_t host, enum step_phase phase,
-                bool on_host, int side, double ns) {
-    uint32_t name = model->events->name[model->hosts.event[host]];
-    uint32_t number =
-        strings_intern(&run->names, strings_text(model->strings, name), strings_length(model->strings, name));
-    struct pair_entry *entry =
-        number == STRING_NONE ? NULL : pair_table_insert(&run->known, number, 2 * (uint32_t)phase + on_host);
-    if (!entry)
-        return false;
-    if (entry->number == PAIR_NONE) {
-        if (!column_grow(&run->rows, run->n, &run->capacity, sizeof *run->rows))
-            return false;
-        run->rows[run->n] = (struct excess_row){.name = number, .phase = phase, .on_host = on_host};
-        entry->number = (uint32_t)run->n++;
-    }
-    struct excess_row *row = &run->rows[entry->number];
-    row->calls[side]++;
-    row->ns[side] += ns;
-    (on_host ? run->host_ns : run->device_ns)[side] += ns;
-    return true;
-}
-
-/* Adds the operators of a trace: compute time of the GPU by the operator that launched it, without communication, which
- * depends on other ranks; and self CPU times, without synchronizing calls. False: out of memory. */
-static bool add_operators(struct excess_run *run, const struct launch_model *model, int side, struct arena *arena) {
+/* By string: the phase of ranges of this name, or N_PHASES. NULL: out of memory. */
+static uint8_t *find_phases_of_names(const struct strings *strings, struct arena *arena) {
     static const struct {
         const char *word;
         enum step_phase phase;
@@ -84,33 +45,93 @@ static bool add_operators(struct excess_run *run, const struct launch_model *mod
                  {"Optimizer.zero_grad", PHASE_OPTIMIZER},
                  {"Optimizer.step", PHASE_OPTIMIZER},
                  {"autograd::engine::evaluate_function", PHASE_BACKWARD}};
+    uint8_t *phases = arena_alloc(arena, strings->n, sizeof *phases);
+    for (uint32_t i = 0; i < strings->n && phases; i++) {
+        phases[i] = N_PHASES;
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++) /* the last of these words counts */
+            if (strstr(strings_text(strings, i), words[k].word))
+                phases[i] = (uint8_t)words[k].phase;
+    }
+    return phases;
+}
+
+/* A list of times under construction. */
+struct times_maker {
+    const struct launch_model *model;
+    struct operator_times *times;
+    uint64_t capacity;
+    uint64_t *numbers; /* by string, phase and side: index in the list + 1, or 0 */
+};
+
+static bool add_time(struct times_maker *maker, row_t host, uint8_t phase, bool on_host, double ns) {
+    const struct launch_model *model = maker->model;
+    struct operator_times *times = maker->times;
+    const uint32_t name = host_name(model, host);
+    uint64_t *number = &maker->numbers[2 * (N_PHASES * (size_t)name + phase) + on_host];
+    if (*number == 0) {
+        const uint32_t of =
+            strings_intern(&times->names, strings_text(model->strings, name), strings_length(model->strings, name));
+        if (of == STRING_NONE || !column_grow(&times->list, times->n, &maker->capacity, sizeof *times->list))
+            return false;
+        times->list[times->n++] = (struct operator_time){.name = of, .phase = phase, .on_host = on_host};
+        *number = times->n;
+    }
+    struct operator_time *time = &times->list[*number - 1];
+    time->calls++;
+    time->ns += ns;
+    *(on_host ? &times->host_ns : &times->device_ns) += ns;
+    return true;
+}
+
+enum sutra_status operator_times_find(const struct launch_model *model, struct arena *arena,
+                                      struct operator_times *times, struct sutra_error *error) {
     const struct host_rows *hosts = &model->hosts;
     const struct device_rows *devices = &model->devices;
-    uint8_t *of_name = arena_alloc(arena, model->strings->n, sizeof *of_name);
+    struct arena_mark mark = arena_mark(arena);
+    const uint8_t *of_name = find_phases_of_names(model->strings, arena);
     uint8_t *phases = arena_alloc(arena, hosts->n, sizeof *phases);
-    double *own_us = arena_alloc(arena, hosts->n, sizeof *own_us);
-    bool done = !arena->failed;
-    for (uint32_t i = 0; i < model->strings->n && done; i++) {
-        of_name[i] = N_PHASES;
-        for (size_t k = 0; k < sizeof words / sizeof *words; k++) /* the last of these words counts */
-            if (strstr(strings_text(model->strings, i), words[k].word))
-                of_name[i] = (uint8_t)words[k].phase;
+    row_t *owner = arena_alloc(arena, hosts->n, sizeof *owner); /* the innermost event that is no Python function */
+    double *self_ns = arena_alloc(arena, hosts->n, sizeof *self_ns);
+    struct times_maker maker = {model, times, 0,
+                                arena_zeros(arena, 2 * N_PHASES * (size_t)model->strings->n, sizeof *maker.numbers)};
+    bool ok = !arena->failed && strings_init(&times->names);
+    for (row_t i = 0; i < hosts->n && ok; i++) { /* in pre-order: rows have the phase of the enclosing range */
+        const row_t parent = hosts->parent[i], of = parent == ROW_NONE ? ROW_NONE : owner[parent];
+        const bool is_frame = hosts->kind[i] == HOST_FRAME;
+        const uint8_t own = is_frame ? N_PHASES : of_name[host_name(model, i)];
+        owner[i] = is_frame ? of : i;
+        phases[i] = own != N_PHASES ? own : parent != ROW_NONE ? phases[parent] : PHASE_FORWARD;
+        self_ns[i] = launch_model_us(model, hosts->stop[i] - hosts->start[i]) * 1e3;
+        if (of != ROW_NONE && !is_frame)
+            self_ns[of] -= self_ns[i];
     }
-    for (row_t i = 0; i < hosts->n && done; i++) { /* in pre-order: rows have the phase of the enclosing range */
-        uint8_t own = of_name[model->events->name[hosts->event[i]]];
-        phases[i] = own != N_PHASES ? own : hosts->parent[i] != ROW_NONE ? phases[hosts->parent[i]] : PHASE_FORWARD;
-        own_us[i] = launch_model_us(model, hosts->stop[i] - hosts->start[i]);
-        if (hosts->parent[i] != ROW_NONE)
-            own_us[hosts->parent[i]] -= own_us[i];
-    }
-    for (row_t i = 0; i < devices->n && done; i++)
+    for (row_t i = 0; i < devices->n && ok; i++)
         if (devices->launcher[i] != ROW_NONE && devices->class[i] == DEVICE_COMPUTE)
-            done = add(run, model, devices->launcher[i], (enum step_phase)phases[devices->launcher[i]], false, side,
-                       launch_model_us(model, devices->stop[i] - devices->start[i]) * 1e3);
-    for (row_t i = 0; i < hosts->n && done; i++)
+            ok = add_time(&maker, devices->launcher[i], phases[devices->launcher[i]], false,
+                          launch_model_us(model, devices->stop[i] - devices->start[i]) * 1e3);
+    for (row_t i = 0; i < hosts->n && ok; i++)
         if (hosts->kind[i] == HOST_OPERATOR)
-            done = add(run, model, i, (enum step_phase)phases[i], true, side, fmax(own_us[i], 0) * 1e3);
-    return done;
+            ok = add_time(&maker, i, phases[i], true, fmax(self_ns[i], 0));
+    arena_release(arena, mark);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+void operator_times_free(struct operator_times *times) {
+    strings_free(&times->names);
+    free(times->list);
+    *times = (struct operator_times){.n = 0};
+}
+
+void operator_times_codec(struct codec *codec, struct operator_times *times) {
+    if (codec_decodes(codec) && !strings_init(&times->names))
+        codec_fail(codec, CODEC_NO_MEMORY);
+    codec_strings(codec, &times->names);
+    codec_array(codec, &times->list, &times->n, NULL);
+    codec_value(codec, &times->device_ns);
+    codec_value(codec, &times->host_ns);
+    for (uint64_t i = 0; i < times->n && codec_decodes(codec); i++)
+        codec_check(codec, times->list[i].name < times->names.n && times->list[i].phase < N_PHASES &&
+                               times->list[i].on_host < 2);
 }
 
 /* Whether a trace, or the file of a rank FILE/rank1, is a regular file: a pipe ends after it is read once. */
@@ -125,8 +146,9 @@ static bool can_read_again(const char *path) {
     return is_regular;
 }
 
-static enum sutra_status add_trace(struct excess_run *run, struct sutra_context *context, const char *path, int side,
-                                   struct sutra_error *error) {
+/* Reads a trace again, and its operators. SUTRA_NO_INPUT: it is a pipe. */
+static enum sutra_status operator_times_read(struct sutra_context *context, const char *path,
+                                             struct operator_times *times, struct sutra_error *error) {
     struct arena arena = {0}, scratch = {0};
     struct sutra_device_trace *trace = NULL;
     struct launch_model model;
@@ -142,8 +164,8 @@ static enum sutra_status add_trace(struct excess_run *run, struct sutra_context 
     context->options.warning = warning;
     if (!status)
         status = launch_model_build(context, trace, LAUNCHES_NO_FRAMES, &arena, &scratch, &model, error);
-    if (!status && !add_operators(run, &model, side, &arena))
-        status = error_memory(error);
+    if (!status)
+        status = operator_times_find(&model, &scratch, times, error);
     sutra_device_trace_free(trace);
     arena_free(&arena);
     arena_free(&scratch);
@@ -151,6 +173,45 @@ static enum sutra_status add_trace(struct excess_run *run, struct sutra_context 
 }
 
 /* ---- The excess of the straggler ---- */
+
+/* An operator in a phase, in both traces: 0 is the straggler's. */
+struct excess_row {
+    uint32_t name; /* of struct operator_comparison.names */
+    enum step_phase phase;
+    bool on_host;
+    uint64_t calls[2];
+    double ns[2];
+};
+
+struct operator_comparison {
+    struct strings names;
+    struct pair_table known; /* by name, and phase and side */
+    struct excess_row *rows;
+    uint64_t n, capacity;
+};
+
+/* Adds the operators of a rank. False: out of memory. */
+static bool compare_times(struct operator_comparison *comparison, const struct operator_times *times, int side) {
+    for (uint64_t i = 0; i < times->n; i++) {
+        const struct operator_time *time = &times->list[i];
+        const uint32_t name = strings_intern(&comparison->names, strings_text(&times->names, time->name),
+                                             strings_length(&times->names, time->name));
+        struct pair_entry *entry =
+            name == STRING_NONE ? NULL : pair_table_insert(&comparison->known, name, 2u * time->phase + time->on_host);
+        if (!entry)
+            return false;
+        if (entry->number == PAIR_NONE) {
+            if (!column_grow(&comparison->rows, comparison->n, &comparison->capacity, sizeof *comparison->rows))
+                return false;
+            comparison->rows[comparison->n] =
+                (struct excess_row){.name = name, .phase = (enum step_phase)time->phase, .on_host = time->on_host};
+            entry->number = (uint32_t)comparison->n++;
+        }
+        comparison->rows[entry->number].calls[side] = time->calls;
+        comparison->rows[entry->number].ns[side] = time->ns;
+    }
+    return true;
+}
 
 static double excess_of(const struct excess_row *row) {
     return row->ns[0] - row->ns[1];
@@ -164,85 +225,52 @@ static int compare_excess(const void *left, const void *right) {
     return (a->name > b->name) - (a->name < b->name);
 }
 
-/* Finds where most of the excess is, on the CPU or the GPU, and makes the table of a result. Sorts `rows`, which are a
- * copy of the run's. */
-static void find_excess(const struct excess_run *run, struct excess_row *rows, double wait_us,
-                        struct rank_excess *excess, struct sutra_result *result) {
-    if (run->n > 0)
-        qsort(rows, run->n, sizeof *rows, compare_excess);
-    double device_us = (run->device_ns[0] - run->device_ns[1]) / 1e3;
-    double host_us = (run->host_ns[0] - run->host_ns[1]) / 1e3;
-    /* All operators of the other rank's CPU may take as long, because it waits in some: a single operator decides. */
-    for (uint64_t i = 0; i < run->n; i++)
+enum sutra_status rank_excess_find(const struct operator_times *times, const struct operator_times *reference,
+                                   double wait_us, struct rank_excess *excess, struct sutra_result *result,
+                                   struct sutra_error *error) {
+    struct operator_comparison comparison = {.n = 0};
+    const bool ok = strings_init(&comparison.names) && pair_table_init(&comparison.known) &&
+                    compare_times(&comparison, reference, 1) && compare_times(&comparison, times, 0);
+    struct excess_row *rows = comparison.rows;
+    const uint64_t n = ok ? comparison.n : 0;
+    *excess = (struct rank_excess){.phase = ""};
+    if (n > 0)
+        qsort(rows, n, sizeof *rows, compare_excess);
+
+    /* Whether most of the excess is on the CPU or the GPU. All operators of the other rank's CPU may take as long,
+     * because it waits in some: a single operator decides. */
+    double device_us = (times->device_ns - reference->device_ns) / 1e3;
+    double host_us = (times->host_ns - reference->host_ns) / 1e3;
+    for (uint64_t i = 0; i < n; i++)
         host_us = rows[i].on_host ? fmax(host_us, excess_of(&rows[i]) / 1e3) : host_us;
     excess->on_host = device_us < MIN_DEVICE_SHARE * wait_us && host_us > device_us;
-    for (uint64_t i = 0; i < run->n; i++) {
+    for (uint64_t i = 0; i < n; i++) {
         const struct excess_row *row = &rows[i];
         if (row->on_host != excess->on_host || excess_of(row) / 1e3 < MIN_OPERATOR_SHARE * wait_us)
             continue;
         excess->phase = phase_names[row->phase];
-        snprintf(excess->operator_name, sizeof excess->operator_name, "%s", strings_text(&run->names, row->name));
+        snprintf(excess->operator_name, sizeof excess->operator_name, "%s", strings_text(&comparison.names, row->name));
         excess->us = excess_of(row) / 1e3;
         break;
     }
     struct sutra_table *table = result ? result_table_begin(result, SUTRA_COLLECTIVES_EXCESS) : NULL;
-    for (uint64_t i = 0; table && i < run->n && table->n_rows < EXCESS_ROWS && !table->failed; i++) {
+    for (uint64_t i = 0; table && i < n && table->n_rows < EXCESS_ROWS && !table->failed; i++) {
         const struct excess_row *row = &rows[i];
         if (row->on_host != excess->on_host || excess_of(row) <= 0)
             continue;
         table_words(table, row->on_host ? "host" : "device");
         table_words(table, phase_names[row->phase]);
-        table_text(table, strings_text(&run->names, row->name), strings_length(&run->names, row->name));
+        table_text(table, strings_text(&comparison.names, row->name), strings_length(&comparison.names, row->name));
         table_integer(table, (int64_t)row->calls[0]);
         table_real(table, row->ns[0] / 1e3);
         table_integer(table, (int64_t)row->calls[1]);
         table_real(table, row->ns[1] / 1e3);
         table_real(table, excess_of(row) / 1e3);
     }
-}
-
-enum sutra_status rank_excess_find(struct sutra_context *context, const char *reference, const char *path,
-                                   double wait_us, struct excess_run **kept, struct rank_excess *excess,
-                                   struct sutra_result *result, struct sutra_error *error) {
-    struct sutra_error why;
-    struct excess_row *rows = NULL;
-    enum sutra_status status = SUTRA_OK;
-    struct excess_run *run = *kept;
-    *excess = (struct rank_excess){.phase = ""};
-    if (!run) {
-        run = *kept = calloc(1, sizeof *run);
-        TRY_ALLOC(run, error);
-        status = strings_init(&run->names) && pair_table_init(&run->known) ? SUTRA_OK : error_memory(&why);
-        if (!status)
-            status = add_trace(run, context, reference, 1, &why);
-        run->is_unread = status != SUTRA_OK;
-    }
-    for (uint64_t i = 0; i < run->n; i++) {
-        run->rows[i].calls[0] = 0;
-        run->rows[i].ns[0] = 0;
-    }
-    run->device_ns[0] = run->host_ns[0] = 0;
-    if (!status && !run->is_unread)
-        status = add_trace(run, context, path, 0, &why);
-    if (!status && !run->is_unread) {
-        rows = malloc((run->n + 1) * sizeof *rows);
-        status = rows ? SUTRA_OK : error_memory(&why);
-    }
-    if (rows) {
-        memcpy(rows, run->rows, run->n * sizeof *rows);
-        find_excess(run, rows, wait_us, excess, result);
-    }
-    free(rows);
-    return error_copy(error, status == SUTRA_SYSTEM ? status : SUTRA_OK, &why);
-}
-
-void excess_run_free(struct excess_run *run) {
-    if (!run)
-        return;
-    strings_free(&run->names);
-    pair_table_free(&run->known);
-    free(run->rows);
-    free(run);
+    strings_free(&comparison.names);
+    pair_table_free(&comparison.known);
+    free(comparison.rows);
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
 row_t find_median_rank(const double *compute_ns, const bool *late, row_t n, double *scratch) {
@@ -324,6 +352,22 @@ static void write_sentence(struct sutra_collectives *of, const bool *late, row_t
     }
 }
 
+/* Reads the traces of a late rank and the median rank again, and compares them. No operator is reported if a trace
+ * cannot be read again. */
+static enum sutra_status find_excess(struct sutra_collectives *of, struct sutra_context *context, row_t latest,
+                                     row_t median, struct rank_excess *excess, struct sutra_error *error) {
+    struct operator_times times = {.n = 0}, reference = {.n = 0};
+    struct sutra_error why;
+    enum sutra_status status = operator_times_read(context, of->parts[median]->rank.path, &reference, &why);
+    if (!status)
+        status = operator_times_read(context, of->parts[latest]->rank.path, &times, &why);
+    if (!status)
+        status = rank_excess_find(&times, &reference, of->straggler.wait_caused_us, excess, &of->result, &why);
+    operator_times_free(&times);
+    operator_times_free(&reference);
+    return error_copy(error, status == SUTRA_SYSTEM ? status : SUTRA_OK, &why);
+}
+
 enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct sutra_context *context,
                                             struct sutra_error *error) {
     struct sutra_collectives_straggler *found = &of->straggler;
@@ -347,14 +391,9 @@ enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct
         if (n_late)
             found->rank = of->clocks[latest].rank;
         if (n_late && median != ROW_NONE && of->parts[latest]) {
-            struct rank_excess excess;
-            struct excess_run *run = NULL;
+            struct rank_excess excess = {.phase = ""};
             found->median_rank = of->clocks[median].rank;
-            const enum sutra_status status =
-                rank_excess_find(context, of->parts[median]->rank.path, of->parts[latest]->rank.path,
-                                 found->wait_caused_us, &run, &excess, &of->result, error);
-            excess_run_free(run);
-            TRY(status);
+            TRY(find_excess(of, context, latest, median, &excess, error));
             const char *name = arena_text(&of->arena, excess.operator_name, strlen(excess.operator_name));
             found->on_host = excess.on_host;
             found->phase = excess.phase;

@@ -218,6 +218,8 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
     if (decodes && !collective_calls_init(&collectives->calls))
         codec_fail(codec, CODEC_NO_MEMORY);
     collective_calls_codec(codec, &collectives->calls, rank_number);
+    if (overview->tasks.n > 1)
+        operator_times_codec(codec, &collectives->operators);
     if (decodes && !result_init(&rank->result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES)) {
         codec_fail(codec, CODEC_NO_MEMORY);
         return;
@@ -236,6 +238,7 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
 static void rank_free(void *result) {
     struct rank_overview *rank = result;
     collective_calls_free(&rank->collectives.calls);
+    operator_times_free(&rank->collectives.operators);
     rank_verdict_free(&rank->verdict);
     sutra_operators_free(rank->operators);
     if (rank->companion)
@@ -335,6 +338,8 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     TRY_ALLOC(result_init(&rank->result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES), error);
     steps_table_add(result_table_begin(&rank->result, SUTRA_OVERVIEW_STEPS), task->rank, &overview, &steps);
     TRY(rank_collectives_read(context, &overview, task->rank, &rank->collectives, error));
+    if (of->tasks.n > 1)
+        TRY(operator_times_find(model, scratch, &rank->collectives.operators, error));
     TRY(find_findings(context, model, &overview, &steps, &rank->collectives.calls, of->tasks.n == 1, arena, scratch,
                       &rank->verdict, error));
     rank_collectives_crop(&overview, &rank->collectives);
@@ -422,22 +427,19 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 /* ---- All ranks ---- */
 
 /* Makes the verdict on the job from those on its ranks, and the table of waits. */
-static enum sutra_status join_verdicts(struct sutra_overview *overview, struct sutra_context *context,
-                                       struct arena *scratch, struct sutra_error *error) {
+static enum sutra_status join_verdicts(struct sutra_overview *overview, struct arena *scratch,
+                                       struct sutra_error *error) {
     const size_t n = overview->tasks.n_analyzed;
     struct rank_collectives **collectives = arena_alloc(scratch, n, sizeof(struct rank_collectives *));
-    const char **paths = arena_alloc(scratch, n, sizeof(const char *));
     struct job_rank *ranks = arena_alloc(scratch, n, sizeof *ranks);
     struct job_findings found;
     struct sutra_table *waits = result_table_begin(&overview->result, SUTRA_OVERVIEW_COLLECTIVE_WAITS);
     TRY(arena_status(scratch, error));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         collectives[i] = &((struct rank_overview *)task_result_of_rank(&overview->tasks, i))->collectives;
-        paths[i] = overview->tasks.list[overview->tasks.order[i]].path;
-    }
     TRY(find_job_stragglers(collectives, n, scratch, &found, waits, error));
     if (found.is_late && !restriction_is_part(&overview->tasks.restriction))
-        TRY(name_late_operators(context, collectives, paths, n, scratch, &found, error));
+        TRY(name_late_operators(collectives, n, scratch, &found, error));
     for (size_t i = 0; i < n; i++) {
         const struct rank_overview *rank = task_result_of_rank(&overview->tasks, i);
         const struct rank_collectives *of = &rank->collectives;
@@ -445,7 +447,7 @@ static enum sutra_status join_verdicts(struct sutra_overview *overview, struct s
         const double wait = is_exposed ? fmin(of->wait_ns / of->exposed_ns, 1) : 0;
         const double stray = is_exposed ? (of->wait_ns - of->late_wait_ns) / of->exposed_ns : 0;
         ranks[i] = (struct job_rank){.rank = of->rank,
-                                     .path = paths[i],
+                                     .path = overview->tasks.list[overview->tasks.order[i]].path,
                                      .verdict = &rank->verdict,
                                      .wait = wait,
                                      .late = of->late_ns,
@@ -476,11 +478,12 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     struct sutra_overview *overview = arg;
     struct sutra_result *result = &overview->result;
     struct arena scratch = {0};
+    (void)context;
     TRY_ALLOC(result_init(result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES), error);
     result->of_job = true;
     result->defects = overview->tasks.defects;
     result->n_defects = overview->tasks.n_defects;
-    enum sutra_status status = join_verdicts(overview, context, &scratch, error);
+    enum sutra_status status = join_verdicts(overview, &scratch, error);
     arena_free(&scratch);
     TRY(status);
     for (uint32_t id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {

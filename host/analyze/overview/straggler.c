@@ -9,10 +9,9 @@
  *     rank 6                      |====|      a straggler
  *                    |<- saving ->|
  *
- * Cost: O(n log n) in collectives; reading two to four traces again if there are stragglers.
+ * Cost: O(n log n) in collectives.
  */
 #include "analyze/collective_matches.h"
-#include "analyze/collectives/collectives.h"
 #include "analyze/overview/verdict.h"
 #include "base/error.h"
 #include "facts/gpu_peaks.h"
@@ -308,8 +307,7 @@ enum sutra_status find_job_stragglers(struct rank_collectives *const *ranks, siz
 
 /* ---- The operators of stragglers ---- */
 
-enum sutra_status name_late_operators(struct sutra_context *context, struct rank_collectives *const *ranks,
-                                      const char *const *paths, size_t n, struct arena *scratch,
+enum sutra_status name_late_operators(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
                                       struct job_findings *found, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     double *compute_ns = arena_alloc(scratch, n, sizeof *compute_ns), *values = arena_alloc(scratch, n, sizeof *values);
@@ -321,26 +319,22 @@ enum sutra_status name_late_operators(struct sutra_context *context, struct rank
         late[i] = ranks[i]->is_late;
     }
     unsigned n_named = 0;
-    struct excess_run *run = NULL;
-    enum sutra_status status = SUTRA_OK;
     const row_t median = find_median_rank(compute_ns, late, (row_t)n, values);
     arena_release(scratch, mark);
-    for (row_t k = 0; k < found->n_latest && median != ROW_NONE && !(found->late.facts & FACT_NAMED) && !status; k++) {
+    for (row_t k = 0; k < found->n_latest && median != ROW_NONE && !(found->late.facts & FACT_NAMED); k++) {
         const struct rank_collectives *rank = ranks[found->latest[k]];
         const double steps = rank->n_steps ? rank->n_steps : 1;
         struct rank_excess excess;
         size_t length = strlen(text);
-        status = rank_excess_find(context, paths[median], paths[found->latest[k]], found->latest_wait_us[k], &run,
-                                  &excess, NULL, error);
-        if (status || !*excess.phase)
+        TRY(rank_excess_find(&rank->operators, &ranks[median]->operators, found->latest_wait_us[k], &excess, NULL,
+                             error));
+        if (!*excess.phase)
             continue;
         snprintf(text + length, sizeof text - length, "%s %lld's %s takes %.20s longer in %.60s (%s)",
                  n_named++ ? "; rank" : "Rank", (long long)rank->rank, excess.on_host ? "CPU" : "GPU",
                  brief_time_text(excess.us * 1e3 / steps).text, short_location(excess.operator_name, 60).text,
                  excess.phase);
     }
-    excess_run_free(run);
-    TRY(status);
     if (n_named == 1) {
         snprintf(frame, FINDING_FRAME, "%.*s than on rank %lld", FINDING_FRAME - 32, text,
                  (long long)ranks[median]->rank);

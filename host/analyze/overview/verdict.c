@@ -298,14 +298,13 @@ static bool is_of_cpu_backend(const struct strings *strings, uint32_t name) {
 }
 
 /* The self times of operators, by name. */
-struct operator_time {
+struct name_time {
     int64_t self;
     uint32_t n_calls, n_threads, last_thread; /* the thread of the last call */
 };
 
 /* Fills the self time of each row, and the sums by name; returns the share of CPU backends in percent. */
-static double sum_operator_times(const struct diagnosis *d, int64_t *self, struct operator_time *of_name,
-                                 int64_t *all) {
+static double sum_operator_times(const struct diagnosis *d, int64_t *self, struct name_time *of_name, int64_t *all) {
     const struct host_rows *hosts = &d->model->hosts;
     int64_t backends = 0;
     *all = 0;
@@ -320,7 +319,7 @@ static double sum_operator_times(const struct diagnosis *d, int64_t *self, struc
     }
     for (row_t row = 0; row < hosts->n; row++) {
         const uint32_t name = host_name(d->model, row);
-        struct operator_time *time = &of_name[name];
+        struct name_time *time = &of_name[name];
         if (hosts->kind[row] != HOST_OPERATOR)
             continue;
         self[row] = MAX(self[row], 0);
@@ -374,7 +373,7 @@ static enum sutra_status find_cpu_operators(struct diagnosis *d, struct rank_ver
     const struct strings *strings = d->model->strings;
     static const char *const movers[] = {"aten::to", "aten::_to_copy"};
     int64_t *self = arena_zeros(d->arena, hosts->n, sizeof *self), all;
-    struct operator_time *of_name = arena_zeros(d->arena, strings->n, sizeof *of_name);
+    struct name_time *of_name = arena_zeros(d->arena, strings->n, sizeof *of_name);
     TRY(arena_status(d->arena, error));
     *backends = sum_operator_times(d, self, of_name, &all);
     while (verdict->n_cpu_operators < CPU_OPERATORS_MOST) {

@@ -17,6 +17,7 @@
 #ifndef ANALYZE_OVERVIEW_VERDICT_H
 #define ANALYZE_OVERVIEW_VERDICT_H
 
+#include "analyze/collectives/collectives.h"
 #include "analyze/overview/findings.h"
 #include "analyze/rank_clocks.h"
 
@@ -111,9 +112,10 @@ struct rank_collectives {
     row_t n_steps;
     int64_t first_ns; /* the first event of the trace, by the same clock */
     struct collective_calls calls;
-    double link;       /* peak of the links of its GPU, bytes per second; 0: unknown */
-    double exposed_ns; /* exposed communication in the window */
-    double compute_ns; /* sum of the durations of the trace's compute kernels */
+    double link;                     /* peak of the links of its GPU, bytes per second; 0: unknown */
+    double exposed_ns;               /* exposed communication in the window */
+    double compute_ns;               /* sum of the durations of the trace's compute kernels */
+    struct operator_times operators; /* of a job with several ranks; needs operator_times_free() */
     /* output: waits for any rank, and for stragglers; its own lateness; whether it is a straggler */
     double wait_ns, late_wait_ns, late_ns;
     bool is_late;
@@ -144,10 +146,9 @@ struct job_findings {
 enum sutra_status find_job_stragglers(struct rank_collectives *const *ranks, size_t n, struct arena *arena,
                                       struct job_findings *found, struct sutra_table *waits, struct sutra_error *error);
 
-/* Names in the finding the operators that take longer on the latest stragglers than on the rank of median compute time;
- * reads their traces again. `paths` are by index of `ranks`. */
-enum sutra_status name_late_operators(struct sutra_context *context, struct rank_collectives *const *ranks,
-                                      const char *const *paths, size_t n, struct arena *scratch,
+/* Names in the finding the operators that take longer on the latest stragglers than on the rank of median compute
+ * time. Leaves `scratch` as it was. */
+enum sutra_status name_late_operators(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
                                       struct job_findings *found, struct sutra_error *error);
 
 /* ---- The verdict on all ranks (job_verdict.c) ---- */
