@@ -253,10 +253,13 @@ enum sutra_status read_trace_facts(struct diagnosis *d, struct sutra_error *erro
     enum { USED = 1, USED_BY_FRAME = 2, USED_BY_CALL = 4 };
     uint8_t *used = arena_zeros(d->arena, strings->n, 1);
     TRY(arena_status(d->arena, error));
-    for (row_t row = 0; row < hosts->n; row++)
-        used[host_name(d->model, row)] |= hosts->kind[row] == HOST_FRAME  ? USED_BY_FRAME
-                                          : hosts->kind[row] == HOST_CALL ? USED_BY_CALL
-                                                                          : USED;
+    unsigned kinds = 0;
+    for (row_t row = 0; row < hosts->n; row++) {
+        const uint8_t kind = hosts->kind[row];
+        used[host_name(d->model, row)] |= kind == HOST_FRAME ? USED_BY_FRAME : kind == HOST_CALL ? USED_BY_CALL : USED;
+        kinds |= 1U << kind;
+    }
+    d->facts |= (kinds >> HOST_FRAME & 1 ? FACT_FRAMES : 0) | (kinds >> HOST_OPERATOR & 1 ? 0 : FACT_NO_OPERATORS);
     for (uint32_t string = 0; string < strings->n; string++) {
         if (!used[string])
             continue;
@@ -270,12 +273,6 @@ enum sutra_status read_trace_facts(struct diagnosis *d, struct sutra_error *erro
                     d->facts |= fact_words[i].fact;
         }
     }
-    bool has_operators = false;
-    for (row_t row = 0; row < hosts->n && !(d->facts & FACT_FRAMES && has_operators); row++) {
-        d->facts |= hosts->kind[row] == HOST_FRAME ? FACT_FRAMES : 0;
-        has_operators |= hosts->kind[row] == HOST_OPERATOR;
-    }
-    d->facts |= has_operators ? 0 : FACT_NO_OPERATORS;
     if (d->overview->device.kind == DEVICE_KIND_ROCM)
         d->facts |= FACT_HIP;
     d->facts |= !device_has_cuda_apis(d->overview->device.kind) ? FACT_OTHER_DEVICE

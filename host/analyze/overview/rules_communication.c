@@ -105,7 +105,7 @@ static bool is_in_forward(const struct diagnosis *d, const int64_t *ticks) {
 }
 
 /* The operator that called the longest collective of the name with most exposed time: of c10d if there is one, else the
- * launcher. `sums`, by string, are zeros. */
+ * launcher; STRING_NONE: no operator launched it. `sums`, by string, are zeros. */
 static uint32_t main_caller(const struct diagnosis *d, const int64_t *ticks, int64_t *sums) {
     const struct device_rows *devices = &d->model->devices;
     const struct host_rows *hosts = &d->model->hosts;
@@ -122,7 +122,7 @@ static uint32_t main_caller(const struct diagnosis *d, const int64_t *ticks, int
             (most == ROW_NONE || ticks[i] > ticks[most]))
             most = i;
     row_t row = most == ROW_NONE ? ROW_NONE : devices->launcher[most];
-    const uint32_t launcher = row == ROW_NONE ? STRING_NONE : host_name(d->model, row);
+    const uint32_t launcher = row == ROW_NONE || hosts->kind[row] == HOST_CALL ? STRING_NONE : host_name(d->model, row);
     for (int depth = 0; depth < MAX_ANCESTOR_DEPTH && row != ROW_NONE; depth++, row = hosts->parent[row])
         if (text_compare(d->model->strings, host_name(d->model, row), TEXT_HAS, "c10d"))
             return host_name(d->model, row);
@@ -183,6 +183,14 @@ static bool has_large_messages(const struct diagnosis *d, const int64_t *ticks) 
     return n_small == 0;
 }
 
+/* "9.7 of 450 GB/s", "0.023 of 450 GB/s". */
+static struct figure rate_text(double bandwidth, double link) {
+    struct figure figure;
+    snprintf(figure.text, sizeof figure.text, bandwidth < 1e9 ? "%.2g of %.0f GB/s" : "%.1f of %.0f GB/s",
+             bandwidth / 1e9, link / 1e9);
+    return figure;
+}
+
 /* Appends the bus bandwidth of the fastest of the largest collectives, if the peak of the links is known. */
 static void add_bandwidth(const struct diagnosis *d, struct overview_finding *finding) {
     const struct collective_calls *calls = d->calls;
@@ -199,8 +207,8 @@ static void add_bandwidth(const struct diagnosis *d, struct overview_finding *fi
     }
     if (!(bandwidth > 0))
         return;
-    append_finding_text(finding, " The largest collectives (%s) reach %.1f of %.0f GB/s (%.0f%%)%s.",
-                        bytes_text((uint64_t)largest).text, bandwidth / 1e9, link / 1e9, bandwidth / link * 100,
+    append_finding_text(finding, " The largest collectives (%s) reach %s (%.0f%%)%s.",
+                        bytes_text((uint64_t)largest).text, rate_text(bandwidth, link).text, bandwidth / link * 100,
                         bandwidth * 100 >= link * HEALTHY_LINK_PERCENT ? ": the network is fine" : "");
     add_finding_number(finding, "bus_gb_per_s", bandwidth / 1e9);
     add_finding_number(finding, "link_gb_per_s", link / 1e9);
@@ -474,12 +482,12 @@ static enum sutra_status find_slow_collective(struct diagnosis *d, struct sutra_
     double saving = (double)d->overview->ticks[OVERVIEW_COMMUNICATION] * (1 - bandwidth / (link / 2));
     struct overview_finding *finding = add_finding(
         d, &rule_slow_collective, &spans,
-        "The fastest large collective, %s of %lld elements, takes %s: %.1f of %.0f GB/s. A straggler is unlikely: each "
-        "takes as long.",
+        "The fastest large collective, %s of %lld elements, takes %s: %s. A straggler is unlikely: each takes as "
+        "long.",
         short_text(strings_text(&calls->strings, best->what), 24).text, (long long)best->n_in,
-        brief_time_text(best_ns).text, bandwidth / 1e9, link / 1e9);
+        brief_time_text(best_ns).text, rate_text(bandwidth, link).text);
     set_finding_saving(d, finding, saving);
-    set_finding_now(finding, bandwidth < 1e9 ? "%.2g of %.0f GB/s" : "%.1f of %.0f GB/s", bandwidth / 1e9, link / 1e9);
+    set_finding_now(finding, "%s", rate_text(bandwidth, link).text);
     add_finding_number(finding, "bus_gb_per_s", bandwidth / 1e9);
     add_finding_number(finding, "link_gb_per_s", link / 1e9);
     add_finding_number(finding, "large_collectives", n_large);
@@ -780,7 +788,7 @@ const struct finding_rule rule_straggler = {
     .scope = SCOPE_COMMUNICATION,
     .marked = "wait for the straggler",
     .fix = "all ranks arrived together",
-    .metric = "of wait per step",
+    .metric = "of waiting in collectives per step",
     .after = "must fall",
     .remedies =
         {

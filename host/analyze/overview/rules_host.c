@@ -233,8 +233,9 @@ static enum sutra_status find_host_stall(struct diagnosis *d, struct sutra_error
     const struct overview_window *window = &overview->window;
     row_t thread[STALL_THREADS], thread_end[STALL_THREADS], *first_launches;
     unsigned n_threads;
-    if (d->host_suppressed)
-        return SUTRA_OK;
+    const int64_t idle_ticks = overview_length(overview) - overview_busy(overview);
+    if (d->host_suppressed || (d->alone && percent_of_window(d, (double)idle_ticks) < STALL_PERCENT))
+        return SUTRA_OK; /* the ranks of a job compare how long their threads are off their cores */
     struct arena_mark mark = arena_mark(d->arena);
     struct quiet_intervals quiet = {.self = arena_zeros(d->arena, hosts->n, sizeof *quiet.self)};
     row_t *below = arena_alloc(d->arena, hosts->n, sizeof *below);
