@@ -156,6 +156,7 @@ struct finding_rule {
 
     /* Words of pages. */
     const char *marked;                    /* its intervals in a picture: "layout kernels"; NULL: GPU idle time */
+    const char *waits_for;                 /* the headline of the host's idle time: "for kernel launches"; NULL */
     const char *fix;                       /* what a repair changes: "348 ms -> 204 ms if the CPU kept up" */
     const char *metric, *after;            /* what to check afterwards: "launches per step", "must fall" */
     struct remedy remedies[REMEDIES_MOST]; /* the first one that fits; the last one has no conditions */

@@ -263,8 +263,8 @@ static void describe_stalled_ranks(const struct joining *joining) {
         append_finding_text(finding, " and %zu more", n_stalled - n_listed);
     append_finding_text(finding, n_stalled == 1 ? " stalls." : " stall.");
     if (cores * 100 <= (double)n * CORES_PERCENT)
-        append_finding_text(finding, " All launching threads together run as on about %.0f cores for %zu ranks.",
-                            fmax(cores, 1), n);
+        append_finding_text(finding, " All launching threads together use about %s for %zu ranks.",
+                            counted_text((uint64_t)fmax(round(cores), 1), "core", "cores").text, n);
 }
 
 static uint32_t bits_of_shown(const struct joining *joining) {
@@ -528,8 +528,7 @@ static void publish_cpu_operators(const struct joining *joining, const struct ra
 
 /* What the GPU waits for in a part of the step. */
 static const char *wait_words(const struct joining *joining, int part) {
-    const struct overview_finding *comm = shown_finding(joining, &rule_exposed_comm),
-                                  *host = shown_finding(joining, &rule_cpu_preprocessing);
+    const struct overview_finding *comm = shown_finding(joining, &rule_exposed_comm);
     const char *note = comm ? finding_remedy(comm)->note : NULL; /* as in the title of the finding */
     switch (part) {
     case SUTRA_PART_EXPOSED_COMM:
@@ -537,8 +536,10 @@ static const char *wait_words(const struct joining *joining, int part) {
     case SUTRA_PART_EXPOSED_COPY:
         return "for memcpy";
     case SUTRA_PART_HOST:
-        return host && !shown_finding(joining, &rule_host_bound) ? "for CPU work without launches"
-                                                                 : "for kernel launches";
+        for (unsigned i = 0; i < joining->findings->n; i++)
+            if (joining->findings->list[i].rule->waits_for)
+                return joining->findings->list[i].rule->waits_for;
+        return rule_host_bound.waits_for;
     case SUTRA_PART_DATA:
         return "for the data loader";
     case SUTRA_PART_SYNC:

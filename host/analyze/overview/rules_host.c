@@ -68,7 +68,7 @@ struct quiet_intervals {
     int64_t *self;
 };
 
-/* Adds the rows first .. last - 1 of a thread. */
+/* Adds the rows first .. last - 1 of a thread. False: out of memory. */
 static bool add_quiet_intervals(const struct diagnosis *d, row_t first, row_t last, row_t *below,
                                 struct quiet_intervals *quiet) {
     const struct host_rows *hosts = &d->model->hosts;
@@ -158,7 +158,7 @@ static enum sutra_status find_normal_times(const struct diagnosis *d, const row_
     return SUTRA_OK;
 }
 
-/* The threads with most launches: their rows of hosts. Returns their number. */
+/* The threads with most launches, at most STALL_THREADS: thread k has the rows thread[k] .. thread_end[k] - 1. */
 static enum sutra_status find_launching_threads(const struct diagnosis *d, row_t *thread, row_t *thread_end,
                                                 unsigned *n_threads, struct sutra_error *error) {
     const struct host_rows *hosts = &d->model->hosts;
@@ -210,7 +210,8 @@ static bool loads_code(const struct diagnosis *d, const row_t *first_launches, r
     return first_launches[d->model->events->name[d->model->devices.event[device]]] == row;
 }
 
-/* Whether the steps with stalls have one each, at equal distances: so come cycles of Python's garbage collector. */
+/* Whether the steps with stalls have one each, at equal distances, and others have none: so come cycles of Python's
+ * garbage collector. */
 static bool recur_at_equal_steps(const struct diagnosis *d, const struct spans *stalls) {
     const struct overview_window *window = &d->overview->window;
     const struct host_rows *hosts = &d->model->hosts;
@@ -224,7 +225,7 @@ static bool recur_at_equal_steps(const struct diagnosis *d, const struct spans *
         last = step;
         n++;
     }
-    return n >= MIN_STALLS;
+    return n >= MIN_STALLS && distance > 1;
 }
 
 static enum sutra_status find_host_stall(struct diagnosis *d, struct sutra_error *error) {
@@ -278,7 +279,6 @@ static enum sutra_status find_host_stall(struct diagnosis *d, struct sutra_error
     struct spans stalls, gaps, idle;
     row_t n_stalls = 0;
     int64_t longest = 0;
-    TRY_ALLOC(n < ROW_LIMIT, error);
     TRY(spans_reserve((row_t)n, d->kept, &stalls, error));
     for (uint64_t i = 0; i < n; i++) {
         if (ticks_within(quiet.list[i].begin, quiet.list[i].end, window->from, window->to) == 0)
@@ -327,6 +327,7 @@ const struct finding_rule rule_host_stall = {
     .scope = SCOPE_IDLE,
     .uses_launches = true,
     .cpu = CPU_IS_RELIEVED,
+    .waits_for = "for CPU threads that stall",
     .fix = "the CPU thread kept its core",
     .metric = "of the window idle in stalls",
     .after = "must fall",
@@ -497,6 +498,7 @@ const struct finding_rule rule_cpu_preprocessing = {
     .scope = SCOPE_IDLE,
     .uses_launches = true,
     .cpu = CPU_IS_RELIEVED,
+    .waits_for = "for CPU work without launches",
     .fix = "the CPU prepared its work in parallel",
     .metric = "of idle time without launches per step",
     .after = "must go to 0",
@@ -607,6 +609,7 @@ const struct finding_rule rule_host_bound = {
     .find = find_host_bound,
     .scope = SCOPE_IDLE,
     .uses_launches = true,
+    .waits_for = "for kernel launches",
     .fix = "the CPU kept up",
     .metric = "launches per step",
     .after = "must fall",
@@ -797,6 +800,7 @@ const struct finding_rule rule_host_gaps = {
     .uses_launches = true,
     .cause_is_unknown = true,
     .cpu = CPU_IS_RELIEVED,
+    .waits_for = "for the CPU",
     .fix = "the other CPU gaps closed",
     .metric = "of idle time in these gaps per step",
     .after = "must fall",
