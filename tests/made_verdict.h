@@ -4,6 +4,8 @@
 #ifndef TESTS_MADE_VERDICT_H
 #define TESTS_MADE_VERDICT_H
 
+#include <math.h>
+
 #include "analyze/overview/verdict.h"
 #include "made_steps.h"
 #include "overview_trace.h"
@@ -36,6 +38,14 @@ static inline struct rank_verdict verdict_on_made(struct made_trace *made) {
 static inline const struct overview_finding *finding_of(const struct rank_verdict *verdict,
                                                         const struct finding_rule *rule) {
     return finding_of_rule(verdict->findings, verdict->n_findings, rule);
+}
+
+/* A number of a finding; NaN: it has none of this name. */
+static inline double number_of(const struct overview_finding *finding, const char *name) {
+    for (unsigned i = 0; i < finding->n_numbers; i++)
+        if (strcmp(finding->numbers[i].name, name) == 0)
+            return finding->numbers[i].value;
+    return (double)NAN;
 }
 
 #endif

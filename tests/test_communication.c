@@ -4,43 +4,7 @@
  */
 #include <math.h>
 
-#include "analyze/overview/verdict.h"
-#include "made_steps.h"
-#include "overview_trace.h"
-
-/* The findings on a trace, whose text is freed. */
-static struct rank_verdict verdict_on(struct made_trace *made) {
-    char *text = made_text(made);
-    struct overviewed overviewed;
-    struct overview_steps steps;
-    struct rank_verdict verdict;
-    struct sutra_error error;
-    struct rank_collectives collectives = {0};
-    overview_of(text, 1, &overviewed);
-    free(text);
-    assert_int_equal(
-        overview_steps_make(&overviewed.overview, NULL, &overviewed.arena, &overviewed.scratch, &steps, &error),
-        SUTRA_OK);
-    assert_int_equal(rank_collectives_read(overviewed.context, &overviewed.overview, 0, &collectives, &error),
-                     SUTRA_OK);
-    assert_int_equal(find_findings(overviewed.context, &overviewed.model, &overviewed.overview, &steps,
-                                   &collectives.calls, true, &overviewed.arena, &overviewed.scratch, &verdict, &error),
-                     SUTRA_OK);
-    collective_calls_free(&collectives.calls);
-    overview_forget(&overviewed);
-    return verdict;
-}
-
-static const struct overview_finding *finding_of(const struct rank_verdict *verdict, const struct finding_rule *rule) {
-    return finding_of_rule(verdict->findings, verdict->n_findings, rule);
-}
-
-static double number_of(const struct overview_finding *finding, const char *name) {
-    for (unsigned i = 0; i < finding->n_numbers; i++)
-        if (strcmp(finding->numbers[i].name, name) == 0)
-            return finding->numbers[i].value;
-    return (double)NAN;
-}
+#include "made_verdict.h"
 
 /* Ten operators that keep the GPU busy. */
 static void compute(struct made_trace *made) {
@@ -93,7 +57,7 @@ static void ancestors_decide_the_phase_of_collectives(void **state) {
             wait_for_device(&made, "cudaDeviceSynchronize");
             step_end(&made);
         }
-        struct rank_verdict verdict = verdict_on(&made);
+        struct rank_verdict verdict = verdict_on_made(&made);
         const struct overview_finding *finding = finding_of(&verdict, &rule_exposed_comm);
         assert_non_null(finding);
         assert_string_equal(finding_remedy(finding)->situation, cases[i].situation);
@@ -112,7 +76,7 @@ static struct rank_verdict with_collectives(const char *name, long us, int n_ele
         wait_for_device(&made, "cudaDeviceSynchronize");
         step_end(&made);
     }
-    return verdict_on(&made);
+    return verdict_on_made(&made);
 }
 
 /* A ring's bandwidth is defined for collectives that run in rings. */
@@ -186,7 +150,7 @@ static void longest_kernels_decide_the_priorities(void **state) {
             wait_for_device(&made, "cudaDeviceSynchronize");
             step_end(&made);
         }
-        struct rank_verdict verdict = verdict_on(&made);
+        struct rank_verdict verdict = verdict_on_made(&made);
         const struct overview_finding *finding = finding_of(&verdict, &rule_exposed_comm);
         assert_non_null(finding);
         if (cases[i].words)
@@ -225,7 +189,7 @@ static void remedies_name_the_framework_of_the_trace(void **state) {
             wait_for_device(&made, "cudaDeviceSynchronize");
             step_end(&made);
         }
-        struct rank_verdict verdict = verdict_on(&made);
+        struct rank_verdict verdict = verdict_on_made(&made);
         const struct overview_finding *finding = finding_of(&verdict, &rule_exposed_comm);
         char text[2000];
         assert_non_null(finding);
@@ -255,7 +219,7 @@ static struct rank_verdict with_unrecorded(const char *op, const char *op_args, 
         wait_for_device(&made, "cudaDeviceSynchronize");
     }
     step_end(&made);
-    return verdict_on(&made);
+    return verdict_on_made(&made);
 }
 
 #define DIMS(dims) "\"Input Dims\":[[" dims "],[]],\"Input type\":[\"c10::Half\",\"\"]"
@@ -324,7 +288,7 @@ static void kernels_of_different_duration_have_different_sizes(void **state) {
         wait_for_device(&made, "cudaDeviceSynchronize");
     }
     step_end(&made);
-    struct rank_verdict verdict = verdict_on(&made);
+    struct rank_verdict verdict = verdict_on_made(&made);
     const struct overview_finding *finding = finding_of(&verdict, &rule_exposed_comm);
     assert_non_null(finding);
     assert_null(strstr(finding->seen, "waiting"));
@@ -355,7 +319,7 @@ static void overlapping_waits_count_once(void **state) {
         wait_for_device(&made, "cudaDeviceSynchronize");
     }
     step_end(&made);
-    struct rank_verdict verdict = verdict_on(&made);
+    struct rank_verdict verdict = verdict_on_made(&made);
     const struct overview_finding *finding = finding_of(&verdict, &rule_straggler);
     assert_non_null(finding);
     assert_true(number_of(finding, "collectives") == 2);

@@ -14,14 +14,6 @@ static const struct overview_finding *expect_finding(const struct rank_verdict *
     return finding;
 }
 
-static double number_of(const struct overview_finding *finding, const char *name) {
-    for (unsigned i = 0; i < finding->n_numbers; i++)
-        if (strcmp(finding->numbers[i].name, name) == 0)
-            return finding->numbers[i].value;
-    fail_msg("%s has no number %s", finding->rule->name, name);
-    return 0;
-}
-
 static void launch_many(struct made_trace *made, int n, const char *kernel, long us) {
     for (int i = 0; i < n; i++)
         launch_by(made, "aten::mm", "", 10, kernel, us);
