@@ -356,6 +356,41 @@ static void device_is_advised_if_the_trace_uses_it(void **state) {
     }
 }
 
+/* ---- Batch norm in training mode ---- */
+
+/* An addition before each batch norm updates its counter, unless it is the sum of a residual connection. */
+static void counter_of_batch_norm_is_an_integer(void **state) {
+    static const struct {
+        const char *types, *kernel;
+        bool trains, has_backward;
+    } cases[] = {
+        {"\"Input type\":[\"long int\",\"Scalar\"],\"Input Dims\":[[],[]]", "bn", true, false},
+        {"\"Input type\":[\"float\",\"float\"],\"Input Dims\":[[8],[8]]", "bn_fw_tr_1C11", false, false},
+        {"", "bn_fw_tr_1C11", true, false},
+        {"", "bn_fw_inf_1C11", false, false},
+        {"\"Input type\":[\"long int\",\"Scalar\"],\"Input Dims\":[[],[]]", "bn_fw_tr_1C11", false, true},
+        {"\"Input type\":[\"long int\",\"Scalar\"],\"Input Dims\":[[],[]]", NULL, true, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made_trace made = {0};
+        for (int layer = 0; layer < 6; layer++) {
+            made.now += 10;
+            around(&made, "cpu_op", "aten::add_", made.now - 10, cases[i].types);
+            if (cases[i].kernel)
+                launch_by(&made, "aten::batch_norm", "", 20, cases[i].kernel, 100);
+            else
+                host(&made, "aten::batch_norm", 20);
+            host(&made, "aten::relu", 5);
+        }
+        if (cases[i].has_backward)
+            host(&made, "ReluBackward0", 5);
+        struct rank_verdict verdict = verdict_on_made(&made);
+        if ((finding_of(&verdict, &rule_eval_mode_missing) != NULL) != cases[i].trains)
+            fail_msg("case %zu", i);
+        rank_verdict_free(&verdict);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stalls_are_long_against_their_name),
@@ -370,6 +405,7 @@ int main(void) {
         cmocka_unit_test(main_kernel_is_named_with_its_launcher),
         cmocka_unit_test(cpu_model_lists_its_operators),
         cmocka_unit_test(device_is_advised_if_the_trace_uses_it),
+        cmocka_unit_test(counter_of_batch_norm_is_an_integer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

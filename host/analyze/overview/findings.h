@@ -403,6 +403,9 @@ static inline double percent_of_window(const struct diagnosis *d, double ticks) 
 #define EXPOSED_PERCENT   8 /* of the window: rule exposed_comm */
 double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call);
 
+/* rules_cpu.c: the rule eval_mode_missing, which also applies to traces without GPU activity. */
+enum sutra_status find_eval_mode_missing(struct diagnosis *d, struct sutra_error *error);
+
 /* rules_gpu.c: the kernel name that computes longest; STRING_NONE: nothing computes. */
 uint32_t find_max_kernel(const struct diagnosis *d);
 

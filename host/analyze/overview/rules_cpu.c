@@ -503,51 +503,58 @@ const struct finding_rule rule_allocation = {
 };
 
 /* ---- eval_mode_missing: inference with batch norm in training mode. In training mode a module adds 1 to the counter
- * num_batches_tracked right before each aten::batch_norm. No saving. ---- */
+ * num_batches_tracked, an integer, right before each aten::batch_norm. No saving. ---- */
 
-/* Counts the batch norms outside of operators, and lists the aten::add_ that directly precede one on its thread. */
-static void count_batch_norms(const struct diagnosis *d, row_t *n, row_t *counters, row_t *n_counters) {
+/* Whether a kernel of batch norm in training mode runs. */
+static bool has_training_kernels(const struct diagnosis *d) {
+    static const char *const words[] = {"bn_fw_tr", "batch_norm_collect_statistics", "BatchNormFwdTrain"};
+    for (uint32_t name = 0; name < d->model->strings->n && d->measures.of_kernel; name++)
+        for (size_t i = 0; i < sizeof words / sizeof *words && d->measures.of_kernel[name] > 0; i++)
+            if (text_compare(d->model->strings, name, TEXT_HAS, words[i]))
+                return true;
+    return false;
+}
+
+/* Counts the batch norms outside of operators, and lists the additions that directly precede one on its thread. */
+static void count_batch_norms(const struct diagnosis *d, row_t *n, row_t *additions, row_t *n_additions) {
     const struct host_rows *hosts = &d->model->hosts;
     const struct strings *strings = d->model->strings;
-    const uint32_t norm = strings_find(strings, "aten::batch_norm", strlen("aten::batch_norm")),
-                   add = strings_find(strings, "aten::add_", strlen("aten::add_"));
+    const uint32_t norm = strings_find(strings, "aten::batch_norm", strlen("aten::batch_norm"));
     row_t last = ROW_NONE; /* the last operator outside of operators of this thread */
-    *n = *n_counters = 0;
-    if (norm == STRING_NONE)
-        return;
-    for (row_t row = 0; row < hosts->n; row++) {
+    *n = *n_additions = 0;
+    for (row_t row = 0; row < hosts->n && norm != STRING_NONE; row++) {
         if (hosts->kind[row] != HOST_OPERATOR || hosts->around[row] != ROW_NONE)
             continue;
-        const uint32_t name = host_name(d->model, row);
-        if (name == norm) {
+        if (host_name(d->model, row) == norm) {
             (*n)++;
-            if (add != STRING_NONE && last != ROW_NONE && host_name(d->model, last) == add &&
-                hosts->thread[last] == hosts->thread[row])
-                counters[(*n_counters)++] = last;
+            if (last != ROW_NONE && hosts->thread[last] == hosts->thread[row] &&
+                text_compare(strings, host_name(d->model, last), TEXT_BEGINS, "aten::add"))
+                additions[(*n_additions)++] = last;
         }
         last = row;
     }
 }
 
-static enum sutra_status find_eval_mode_missing(struct diagnosis *d, struct sutra_error *error) {
+enum sutra_status find_eval_mode_missing(struct diagnosis *d, struct sutra_error *error) {
     const struct host_rows *hosts = &d->model->hosts;
     struct arena_mark mark = arena_mark(d->arena);
-    row_t *counters = arena_alloc(d->arena, hosts->n, sizeof *counters), n, n_counters;
+    row_t *additions = arena_alloc(d->arena, hosts->n, sizeof *additions), n, n_additions;
     struct op_arguments arguments = {0};
-    TRY_ALLOC(counters, error);
-    count_batch_norms(d, &n, counters, &n_counters);
-    if (d->facts & (FACT_BACKWARD | FACT_OPTIMIZER) || n == 0 || 2 * (uint64_t)n_counters <= n) {
+    TRY_ALLOC(additions, error);
+    count_batch_norms(d, &n, additions, &n_additions);
+    if (d->facts & (FACT_BACKWARD | FACT_OPTIMIZER) || n == 0 || 2 * (uint64_t)n_additions <= n) {
         arena_release(d->arena, mark);
         return SUTRA_OK;
     }
 
-    /* The counter is an integer, if types are recorded. */
+    /* Without types, kernels decide: the sum of a residual connection may precede a batch norm, too. */
+    const bool trains = has_training_kernels(d);
     enum sutra_status status =
-        op_arguments_read(d->context, d->model, counters, n_counters, d->arena, &arguments, error);
+        op_arguments_read(d->context, d->model, additions, n_additions, d->arena, &arguments, error);
     row_t n_integers = 0;
-    for (row_t i = 0; i < n_counters && !status; i++) {
+    for (row_t i = 0; i < n_additions && !status; i++) {
         const char *types = strings_text(&arguments.texts, op_argument_text(&arguments, ARGUMENT_TYPES, i));
-        n_integers += !*types || strstr(types, "long");
+        n_integers += *types ? strstr(types, "long") != NULL : trains;
     }
     op_arguments_free(&arguments);
     arena_release(d->arena, mark);

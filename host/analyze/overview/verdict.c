@@ -410,8 +410,10 @@ static enum sutra_status make_verdict_without_activity(struct diagnosis *d, stru
     const struct no_activity_text cause = no_activity_message(device);
     const bool was_used = device->n_launches >= MIN_LAUNCH_CALLS && device->cause != HOST_ONLY;
     double backends = 0;
-    if (device->cause == HOST_ONLY)
+    if (device->cause == HOST_ONLY) {
+        TRY(read_trace_facts(d, error));
         TRY(find_cpu_operators(d, verdict, &backends, error));
+    }
     const bool is_cpu_model = backends > CPU_MODEL_PERCENT && !(d->facts & FACT_DEVICE_USED);
     if (device->cause != HAS_ACTIVITY && device->cause != FILE_TRUNCATED) {
         d->measures.window = 1;
@@ -422,7 +424,10 @@ static enum sutra_status make_verdict_without_activity(struct diagnosis *d, stru
                                      : device->cause == KERNELS_NOT_DELIVERED ? FACT_UNDELIVERED
                                                                               : 0);
         finding->facts |= is_cpu_model ? FACT_CPU_MODEL : 0;
-        verdict->findings[verdict->n_findings++] = *finding;
+        if (device->cause == HOST_ONLY)
+            TRY(find_eval_mode_missing(d, error));
+        for (; verdict->n_findings < d->findings->n_all; verdict->n_findings++)
+            verdict->findings[verdict->n_findings] = d->findings->list[verdict->n_findings];
     }
     if (is_cpu_model)
         snprintf(verdict->no_activity, sizeof verdict->no_activity, "%s", finding_percent(backends, 100).text);

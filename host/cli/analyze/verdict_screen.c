@@ -333,8 +333,8 @@ static void make_screen(struct screen *screen, const struct verdict_words *words
         end_line(screen);
     const bool has_titles = verdict->kind == SUTRA_VERDICT_STEPS || verdict->kind == SUTRA_VERDICT_STARTUP;
     for (unsigned i = 0; i < words->n_findings; i++) {
-        if (has_titles) {
-            write_finding(screen, &words->findings[i], i + 1, i < n_full);
+        if (has_titles || i > 0) { /* without GPU activity, the headline is the title of the first one */
+            write_finding(screen, &words->findings[i], has_titles ? i + 1 : i, i < n_full);
             continue;
         }
         write_labelled(screen, "Do", words->findings[i].fix);
