@@ -37,8 +37,8 @@ def test_numbers_equal_the_program_and_the_reference(folder):
         report = result.report
     assert report == json_of_program(path)
     for device, reference in zip(report["devices"], expected["devices"]):
-        assert device["max_allocated"] == reference["max_allocated"]
-        assert device["timeline"] == reference["timeline"]
+        for key in {"max_allocated", "timeline"} & reference.keys():  # cases about names have only names
+            assert device[key] == reference[key]
 
 
 @pytest.mark.parametrize("folder", CASES, ids=os.path.basename)

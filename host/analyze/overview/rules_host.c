@@ -46,12 +46,13 @@ static enum sutra_status spans_of_findings(const struct diagnosis *d, const stru
  * An interval without edges, of starts and ends of events, is self time of the innermost event. Cost: O(n), and a sort
  * of the calls of names with a long interval. */
 
-#define STALL_THREADS   2 /* the threads with most launches */
-#define STALL_NS        1000000
-#define STALL_MIN_CALLS 3  /* of the name */
-#define STALL_MEDIANS   20 /* of the self time of the name */
-#define MIN_STALLS      3
-#define STALL_PERCENT   8
+#define STALL_THREADS           2 /* the threads with most launches */
+#define STALL_NS                1000000
+#define STALL_MIN_CALLS         3  /* of the name */
+#define STALL_MEDIANS           20 /* of the self time of the name */
+#define MIN_STALLS              3
+#define MIN_CALLS_PER_LONG_GEMM 10
+#define STALL_PERCENT           8
 
 /* An interval of a thread without an edge of an event; `host` is the innermost event. */
 struct quiet_interval {
@@ -120,8 +121,8 @@ static bool is_slow_by_design(const struct diagnosis *d, row_t row) {
 /* What is normal for a name: of its calls on the inspected threads. */
 struct normal_time {
     row_t n, n_long;     /* calls; those of at least STALL_NS */
+    row_t n_long_self;   /* those of this self time */
     int64_t median_self; /* of all calls */
-    bool launches;       /* any call launches GPU activity */
     bool is_candidate;   /* a long interval is inside an event of this name */
 };
 
@@ -137,7 +138,6 @@ static enum sutra_status find_normal_times(const struct diagnosis *d, const row_
                                            unsigned n_threads, const int64_t *self, struct normal_time *normal,
                                            struct sutra_error *error) {
     const struct host_rows *hosts = &d->model->hosts;
-    const row_t *first = d->model->links.first;
     struct self_time *times = NULL;
     uint64_t n = 0, capacity = 0;
     for (unsigned k = 0; k < n_threads; k++)
@@ -147,7 +147,7 @@ static enum sutra_status find_normal_times(const struct diagnosis *d, const row_
                 continue;
             of->n++;
             of->n_long += hosts->stop[row] - hosts->start[row] >= STALL_NS;
-            of->launches |= first[row] < first[hosts->end[row]];
+            of->n_long_self += self[row] >= STALL_NS;
             TRY_ALLOC(arena_grow(d->arena, &times, n, &capacity, sizeof *times), error);
             times[n++] = (struct self_time){host_name(d->model, row), self[row]};
         }
@@ -228,6 +228,17 @@ static bool recur_at_equal_steps(const struct diagnosis *d, const struct spans *
     return n >= MIN_STALLS && distance > 1;
 }
 
+/* Whether the time inside a matrix multiplication depends on sizes: it computes on the CPU, as a call that launches
+ * nothing, or as one of several long calls. */
+static bool computes_on_cpu(const struct diagnosis *d, row_t row, const struct normal_time *of) {
+    const uint32_t name = host_name(d->model, row);
+    const row_t *first = d->model->links.first;
+    const struct op_kind *kind =
+        op_kind_find(strings_text(d->model->strings, name), strings_length(d->model->strings, name), OP_TABLE_ALL);
+    return kind && kind->category == OP_GEMM &&
+           (first[row] == first[d->model->hosts.end[row]] || of->n_long_self > of->n / MIN_CALLS_PER_LONG_GEMM);
+}
+
 static enum sutra_status find_host_stall(struct diagnosis *d, struct sutra_error *error) {
     const struct overview *overview = d->overview;
     const struct host_rows *hosts = &d->model->hosts;
@@ -266,10 +277,8 @@ static enum sutra_status find_host_stall(struct diagnosis *d, struct sutra_error
         const struct quiet_interval interval = quiet.list[i];
         const uint32_t name = host_name(d->model, interval.host);
         const struct normal_time *of = &normal[name];
-        const struct op_kind *kind =
-            op_kind_find(strings_text(d->model->strings, name), strings_length(d->model->strings, name), OP_TABLE_ALL);
-        const bool computes = kind && kind->category == OP_GEMM && !of->launches; /* on the CPU */
-        if (of->n >= STALL_MIN_CALLS && 2 * of->n_long < of->n && !computes && !is_slow_by_design(d, interval.host) &&
+        if (of->n >= STALL_MIN_CALLS && 2 * of->n_long < of->n && !is_slow_by_design(d, interval.host) &&
+            !computes_on_cpu(d, interval.host, of) &&
             (double)(interval.end - interval.begin) >= STALL_MEDIANS * (double)of->median_self &&
             !loads_code(d, first_launches, interval.host))
             quiet.list[n++] = interval;

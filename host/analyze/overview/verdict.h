@@ -44,7 +44,7 @@ struct rank_verdict {
     char no_activity[NO_ACTIVITY_TEXT];     /* why there is no GPU activity; "" */
     char device[64];
     char slow_step[FINDING_NAME]; /* a sentence about the slowest step; "" */
-    char main_kernel[240];        /* a sentence about a kernel that takes much of the window; "" */
+    char main_kernel[400];        /* a sentence about a kernel that takes much of the window; "" */
     struct cpu_operator {         /* without GPU activity: descending by self time */
         char name[FINDING_NAME], shapes[FINDING_NAME];
         int64_t self; /* ticks */
