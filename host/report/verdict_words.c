@@ -212,7 +212,7 @@ static void make_could(struct words_maker *maker) {
         buffer_format(&maker->buffer, " (%sat best%s%s%s).", n > 1 ? "each " : "", limit ? "; then " : "",
                       limit ? limit : "", limit ? " is the limit" : "");
     else if (has_startup)
-        buffer_format(&maker->buffer, "Unknown: the trace is mostly warm-up. Record it after a warm-up.");
+        buffer_format(&maker->buffer, "The trace is mostly warm-up: record it again after one, to see a normal step.");
     else if (verdict->unexplained_percent >= UNKNOWN_PERCENT)
         buffer_format(&maker->buffer, "Unknown: no finding has a saving, and %.0f%% of the time is not explained.",
                       verdict->unexplained_percent);

@@ -26,7 +26,7 @@ try sutra info pairs.json
 echo "-- the same tables as of complete events"
 for file in pairs shuffled complete; do
     sutra analyze operators $file.json -o $file -q --no-report 2>/dev/null
-    sutra analyze $file.json -f json 2>/dev/null | sed "s/$file.json//" >$file/verdict.json
+    sutra analyze $file.json -f json 2>/dev/null | sed "s/$file.json//g" >$file/verdict.json
 done
 diff -r pairs complete
 diff -r shuffled complete

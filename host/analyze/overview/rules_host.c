@@ -758,7 +758,7 @@ static enum sutra_status find_host_gaps(struct diagnosis *d, struct sutra_error 
     const uint32_t kinds = KIND(OVERVIEW_HOST) | KIND(OVERVIEW_LAUNCH), n_strings = d->model->strings->n;
     struct spans gaps, explained, rest;
     struct arena_mark mark = arena_mark(d->arena);
-    if (d->host_suppressed || d->measures.n_launches < MIN_LAUNCHES)
+    if (d->host_suppressed)
         return SUTRA_OK;
     TRY(spans_of_kinds(d->overview, kinds, d->arena, &gaps, error));
     TRY(spans_of_findings(d, rules, &explained, error));
