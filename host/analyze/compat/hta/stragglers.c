@@ -347,6 +347,8 @@ bool lateness_add(struct hta_stragglers *stragglers, struct sutra_table *table, 
     }
 
     uint64_t n_marked = stragglers_mark(stragglers, CANDIDATES, marked, marks, arena);
+    if (arena->failed)
+        return false;
     qsort(ranks, n_ranks, sizeof *ranks, compare_lateness);
     for (uint64_t i = 0; i < n_ranks; i++) {
         const int64_t *found = bsearch(&ranks[i].rank, marked, n_marked, sizeof *marked, compare_int64s);
