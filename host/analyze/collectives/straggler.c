@@ -1,5 +1,5 @@
 /*
- * straggler.c - the stragglers of a job, and the operators of the latest one: compares its operators with those of the
+ * straggler.c - the stragglers of a job, and the operators of the latest one: compares them with the operators of the
  * rank of median compute time, by phase of a step. The overview compares each straggler.
  *
  *     rank 5   forward  aten::mm 900 us     rank 3   forward  aten::mm 600 us     -->  forward, aten::mm: 300 us

@@ -388,7 +388,7 @@ static enum sutra_status mark_first_kernels(const struct diagnosis *d, uint8_t *
     const struct strings *strings = d->model->strings;
     const struct device_rows *devices = &d->model->devices;
     uint8_t *seen = arena_zeros(d->arena, strings->n, 1);
-    bool seen_library[N_LIBRARIES] = {false};
+    bool has_library[N_LIBRARIES] = {false};
     TRY_ALLOC(seen, error);
     for (row_t k = 0; k < devices->n; k++) {
         const row_t i = devices->by_start[k];
@@ -400,8 +400,8 @@ static enum sutra_status mark_first_kernels(const struct diagnosis *d, uint8_t *
         for (int library = 0; library < N_LIBRARIES; library++) {
             if (!text_compare(strings, name, TEXT_HAS_IN_ANY_CASE, libraries[library]))
                 continue;
-            is_first[i] |= !seen_library[library];
-            seen_library[library] = true;
+            is_first[i] |= !has_library[library];
+            has_library[library] = true;
         }
     }
     return SUTRA_OK;
@@ -422,15 +422,14 @@ static enum sutra_status find_first_calls(const struct diagnosis *d, struct span
     const row_t n_gaps = overview->n_gaps;
     uint8_t *is_first = arena_zeros(d->arena, d->model->devices.n, 1);
     uint64_t *keys = arena_alloc(d->arena, n_gaps, sizeof *keys);
-    row_t *rows = arena_alloc(d->arena, n_gaps, sizeof *rows);
-    int64_t median;
+    row_t *rows = arena_zeros(d->arena, n_gaps, sizeof *rows); /* for the sort only */
     bool has_library = false;
     TRY(arena_status(d->arena, error));
     TRY(mark_first_kernels(d, is_first, error));
     for (row_t i = 0; i < n_gaps; i++)
         keys[i] = (uint64_t)(overview->gaps[i].end - overview->gaps[i].begin);
-    TRY(median_of_keys(keys, rows, n_gaps, &median, error)); /* sorts them */
-    median = n_gaps ? (int64_t)keys[lower_median_at(n_gaps)] : 0;
+    TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n_gaps}, error));
+    const int64_t median = n_gaps ? (int64_t)keys[lower_median_at(n_gaps)] : 0;
     TRY(spans_reserve(n_gaps, d->kept, spans, error));
     for (row_t i = 0; i < n_gaps; i++) {
         const struct overview_gap *gap = &overview->gaps[i];
@@ -450,7 +449,7 @@ static enum sutra_status find_first_calls(const struct diagnosis *d, struct span
 /* Reports first calls in a trace without several steps. If most GPU activity follows them, crops the window to it. */
 static enum sutra_status check_first_calls(struct diagnosis *d, struct sutra_error *error) {
     struct overview *overview = d->overview;
-    struct spans spans, busy, behind;
+    struct spans spans, busy, busy_after;
     struct arena_mark mark = arena_mark(d->arena);
     if (overview->window.n_steps > 1)
         return SUTRA_OK;
@@ -466,8 +465,8 @@ static enum sutra_status check_first_calls(struct diagnosis *d, struct sutra_err
     int64_t end = spans.end[spans.n - 1];
     struct spans rest = {.n = 1, .begin = &end, .end = &overview->window.to};
     TRY(spans_of_kinds(overview, KINDS_BUSY, d->arena, &busy, error));
-    TRY(spans_common(&busy, &rest, d->arena, &behind, error));
-    const bool crops = (double)spans_length(&behind) * 100 >= (double)overview_busy(overview) * BEHIND_PERCENT;
+    TRY(spans_common(&busy, &rest, d->arena, &busy_after, error));
+    const bool crops = (double)spans_length(&busy_after) * 100 >= (double)overview_busy(overview) * BEHIND_PERCENT;
     arena_release(d->arena, mark);
     if (crops)
         crop(d, &rule_startup, end);
@@ -620,6 +619,13 @@ const struct finding_rule rule_device_side = {
                              NULL, NULL, 0}}}},
 };
 
+#define USE_A_GPU                                                                                                      \
+    {                                                                                                                  \
+        "If the model should run on a GPU, move the model and its inputs there, and record the activity of the "       \
+        "device, too.",                                                                                                \
+            "torch.nn.Module.to", PROFILER_PAGE, 0                                                                     \
+    }
+
 /* The only finding on a trace without GPU activity (verdict.c). Its evidence is the cause, which names what to do in
  * situations without a row. */
 const struct finding_rule rule_no_kernels = {
@@ -629,19 +635,11 @@ const struct finding_rule rule_no_kernels = {
     .after = "must exceed 0",
     .remedies =
         {
-            {.situation = "cpu_model",
-             .needs = FACT_CPU_MODEL,
-             .lines = {{"If the model should run on a GPU, move the model and its inputs there, and record the "
-                        "activity of the device, too.",
-                        "torch.nn.Module.to", PROFILER_PAGE, 0}},
-             .metric = "",
-             .after = ""},
+            {.situation = "cpu_model", .needs = FACT_CPU_MODEL, .lines = {USE_A_GPU}, .metric = "", .after = ""},
             {.situation = "cpu_only",
              .needs = FACT_HOST_ONLY,
              .excludes = FACT_DEVICE_USED,
-             .lines = {{"If the model should run on a GPU, move the model and its inputs there, and record the "
-                        "activity of the device, too.",
-                        "torch.nn.Module.to", PROFILER_PAGE, 0}},
+             .lines = {USE_A_GPU},
              .metric = "",
              .after = ""},
             {.situation = "host_only",
@@ -722,7 +720,7 @@ void sort_findings(struct overview_findings *findings, double busy_percent) {
         }
     }
 
-    /* Of too many, one without a known cause gives way. */
+    /* Of too many, one without a known cause is omitted first. */
     for (unsigned i = 0; i < FINDINGS_MOST && findings->n > FINDINGS_MOST; i++) {
         if (!list[i].rule->cause_is_unknown)
             continue;

@@ -146,7 +146,7 @@ struct finding_rule {
     unsigned position;                  /* among findings without a saving, which are last; ascending */
     double min_percent;                 /* of the saving of a finding that is shown; 0: MIN_SAVING */
     bool uses_launches;                 /* rests on the time from launches to activities */
-    bool cause_is_unknown;              /* lists places: its time remains unexplained, and it is repaired last */
+    bool cause_is_unknown;              /* lists functions: its time remains unexplained, and it is repaired last */
     const struct finding_rule *part_of; /* in the time of this rule's finding, by definition */
 
     /* The saving, and the step without this time. */

@@ -597,24 +597,25 @@ static const char *why_of_shares(const struct joining *joining, const struct job
     const bool several = joining->n > 1;
     char text[TEXT_MOST] = "";
     int named[WHY_PARTS], n = 0;
-    bool used[SUTRA_N_PARTS] = {[SUTRA_PART_COMPUTE] = true};
-    for (; n < WHY_PARTS; n++) {
-        int most = -1;
-        for (int part = 0; part < SUTRA_N_PARTS; part++)
-            if (!used[part] && weight_of_part(joining, part) >= 0 &&
-                (most < 0 || weight_of_part(joining, part) > weight_of_part(joining, most)))
-                most = part;
-        if (most < 0)
-            break;
-        used[most] = true;
-        named[n] = most;
-    }
+    double weights[SUTRA_N_PARTS];
     const struct overview_finding *startup = shown_finding(joining, &rule_startup);
     if (startup && !rank->verdict->excluded)
         return arena_format(joining->arena,
                             "Warm-up in the profile: first calls (compilation, autotuning, initialization) take %s of "
                             "the time. The GPU computes %s of it.",
                             startup->now, range_text(joining, SUTRA_PART_COMPUTE).text);
+    for (int part = 0; part < SUTRA_N_PARTS; part++)
+        weights[part] = part == SUTRA_PART_COMPUTE ? -1 : weight_of_part(joining, part);
+    for (; n < WHY_PARTS; n++) {
+        int most = -1;
+        for (int part = 0; part < SUTRA_N_PARTS; part++)
+            if (weights[part] >= 0 && (most < 0 || weights[part] > weights[most]))
+                most = part;
+        if (most < 0)
+            break;
+        weights[most] = -1;
+        named[n] = most;
+    }
     if (verdict->unexplained_percent >= PARTLY_PERCENT)
         append(text, "Only partly explained: ");
     const char *the = verdict->unexplained_percent >= PARTLY_PERCENT ? "the" : "The";

@@ -73,7 +73,7 @@ struct quiet_intervals {
 static bool add_quiet_intervals(const struct diagnosis *d, row_t first, row_t last, row_t *below,
                                 struct quiet_intervals *quiet) {
     const struct host_rows *hosts = &d->model->hosts;
-    row_t top = ROW_NONE; /* innermost event; the events around it are linked by `below` */
+    row_t top = ROW_NONE; /* innermost event; its ancestors are linked by `below` */
     int64_t moment = INT64_MIN;
     for (row_t row = first; row <= last; row++) {
         const int64_t start = row < last ? hosts->start[row] : INT64_MAX;
@@ -120,8 +120,8 @@ static bool is_slow_by_design(const struct diagnosis *d, row_t row) {
 
 /* What is normal for a name: of its calls on the inspected threads. */
 struct normal_time {
-    row_t n, n_long;     /* calls; those of at least STALL_NS */
-    row_t n_long_self;   /* those of this self time */
+    row_t n, n_long;     /* calls; calls of at least STALL_NS */
+    row_t n_long_self;   /* calls of this self time */
     int64_t median_self; /* of all calls */
     bool is_candidate;   /* a long interval is inside an event of this name */
 };
@@ -700,8 +700,8 @@ const struct finding_rule rule_host_bound = {
                 .position = 4},
 };
 
-/* ---- host_gaps: gaps of the host and of launches >= GAPS_PERCENT, of which the rules above and those about the
- * optimizer and memory allocation explain less than half. Saving: the other half, whose cause is unknown. ---- */
+/* ---- host_gaps: gaps of the host and of launches >= GAPS_PERCENT. The rules above, and the rules about the optimizer
+ * and memory allocation, explain less than half of them. Saving: the other half, whose cause is unknown. ---- */
 
 #define GAPS_PERCENT 10
 #define GAPS_LISTED  3
@@ -802,6 +802,9 @@ static enum sutra_status find_host_gaps(struct diagnosis *d, struct sutra_error 
     return SUTRA_OK;
 }
 
+#define SHORTEN_CPU_WORK                                                                                               \
+    { "Then shorten or overlap the CPU work before these launches.", NULL, TUNING_PAGE, 0 }
+
 const struct finding_rule rule_host_gaps = {
     .name = "host_gaps",
     .title = "CPU gaps, cause unknown",
@@ -819,7 +822,7 @@ const struct finding_rule rule_host_gaps = {
              .needs = FACT_NO_OPERATORS,
              .lines = {{"Record the CPU, too: activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA].",
                         "torch.profiler.profile", PROFILER_PAGE, 0},
-                       {"Then shorten or overlap the CPU work before these launches.", NULL, TUNING_PAGE, 0}}},
+                       SHORTEN_CPU_WORK}},
             {.situation = "frames",
              .needs = FACT_FRAMES,
              .lines = {{"Open the range of this finding in Perfetto: shorten or overlap the CPU work before these "
@@ -828,6 +831,6 @@ const struct finding_rule rule_host_gaps = {
             {.situation = "no_frames",
              .lines = {{"Record Python functions to see the code: profile with with_stack=True.",
                         "torch.profiler.profile", PROFILER_PAGE, 0},
-                       {"Then shorten or overlap the CPU work before these launches.", NULL, TUNING_PAGE, 0}}},
+                       SHORTEN_CPU_WORK}},
         },
 };

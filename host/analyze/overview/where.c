@@ -131,7 +131,7 @@ static void list_units(const struct diagnosis *d, struct unit_list *units, bool 
     for (unsigned i = 0; i < units->n; i++) {
         struct unit_sum unit = units->list[i];
         unsigned k = 0;
-        if (d->overview->roles[unit.string].name & NAME_LAUNCH_KERNEL) /* a call, of which no operator is known */
+        if (d->overview->roles[unit.string].name & NAME_LAUNCH_KERNEL) /* no operator is known */
             snprintf(unit.name, sizeof unit.name, "kernels launched outside of operators");
         else
             copy_unit_name(d, unit.string, unit.name);
