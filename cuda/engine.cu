@@ -65,8 +65,10 @@ static enum sutra_status run(struct cuda_engine *engine, const struct step_funct
     }
     if (gpu->remarks.note[0] && (outcome == GPU_DONE || outcome == GPU_LEFT))
         engine->options.note(engine->options.arg, gpu->remarks.note);
-    if (outcome == GPU_DONE)
+    if (outcome == GPU_DONE) {
+        gpu->counts.n_steps++;
         return SUTRA_OK;
+    }
     enum sutra_status status = check_fallback(engine, functions->what, outcome, error);
     return status ? status : functions->on_cpu(gpu->pool, step, error);
 }
@@ -138,6 +140,10 @@ static void load(void *state, const struct cpu_ops *ops) {
     struct gpu *gpu = &static_cast<struct cuda_engine *>(state)->gpu;
     gpu->loaded = ops;
     table_drop(gpu);
+}
+
+void cuda_engine_counts(const struct engine *engine, struct cuda_engine_counts *counts) {
+    *counts = static_cast<const struct cuda_engine *>(engine->state)->gpu.counts;
 }
 
 void engine_cuda_fill(struct cuda_engine *made, struct engine *engine) {

@@ -79,6 +79,14 @@ extern const char *const cuda_phase_names[CUDA_PHASES];
 void cuda_engine_time(struct engine *engine);
 void cuda_engine_seconds(const struct engine *engine, double seconds[CUDA_PHASES]);
 
+/* Work of the device since the engine was opened. */
+struct cuda_engine_counts {
+    uint64_t n_steps;              /* completed by the device, as a whole or in pieces */
+    uint64_t bytes_up, bytes_down; /* copied to the device and from it */
+};
+
+void cuda_engine_counts(const struct engine *engine, struct cuda_engine_counts *counts);
+
 #ifdef __cplusplus
 }
 #endif

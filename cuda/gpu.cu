@@ -68,6 +68,20 @@ void gpu_release(struct gpu *gpu, size_t mark) {
     memory->used = mark;
 }
 
+void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
+    if (gpu_idle(gpu) || bytes == 0)
+        return;
+    gpu->counts.bytes_up += bytes;
+    device_copy_up(gpu, to, from, bytes);
+}
+
+void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
+    if (gpu_idle(gpu) || bytes == 0)
+        return;
+    gpu->counts.bytes_down += bytes;
+    device_copy_down(gpu, to, from, bytes);
+}
+
 struct pairs pairs_take(struct gpu *gpu, row_t n) {
     struct pairs pairs = {gpu_take<uint64_t>(gpu, n), gpu_take<uint64_t>(gpu, n), gpu_take<row_t>(gpu, n),
                           gpu_take<row_t>(gpu, n)};

@@ -96,6 +96,7 @@ struct gpu {
     bool timing;                 /* phases are timed */
     double seconds[CUDA_PHASES]; /* of kernels and copies, since gpu_open() */
     enum gpu_phase phase;        /* the current phase */
+    struct cuda_engine_counts counts;
 };
 
 enum gpu_outcome gpu_run_step(struct gpu *gpu, void (*step)(struct gpu *gpu, void *columns), void *columns);
@@ -135,8 +136,9 @@ void gpu_release(struct gpu *gpu, size_t mark);
 
 /* ---- Copies to the GPU (up) and from the GPU (down) ---- */
 
-void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes);   /* device */
-void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes); /* device; waits for the end */
+/* Both count the bytes. */
+void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes);
+void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes); /* waits for the end */
 void gpu_ready(struct gpu *gpu);                                                 /* device */
 void gpu_fill(struct gpu *gpu, void *to, int byte, uint64_t bytes);              /* device */
 void gpu_enter(struct gpu *gpu, enum gpu_phase phase);                           /* device */
@@ -194,6 +196,10 @@ void device_begin(struct gpu *gpu);                                  /* device: 
 bool device_allocate(struct gpu *gpu, uint8_t **base, size_t bytes); /* device; false: out of memory */
 void device_free(struct gpu *gpu, uint8_t *base);                    /* device */
 void device_wait(struct gpu *gpu);                                   /* device: waits for all work; records failures */
+
+/* Device: at least one byte, and the GPU is not idle. device_copy_down() waits for the end. */
+void device_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes);
+void device_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes);
 
 /* Records a failure, unless one is recorded already. */
 __attribute__((format(printf, 2, 3))) void gpu_fail(struct gpu *gpu, const char *format, ...);

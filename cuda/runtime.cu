@@ -208,9 +208,7 @@ static void start_copies(struct gpu *gpu) {
         transfer_run(gpu, &device->waiting, copy_blocks_up, "copying to the device");
 }
 
-void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
-    if (gpu_idle(gpu) || bytes == 0)
-        return;
+void device_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
     if (gpu->device->waiting.n_columns == MOST_COLUMNS)
         start_copies(gpu);
     if (gpu->failed)
@@ -219,10 +217,8 @@ void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
     gpu->device->waiting.after_kernels |= gpu->taking == GPU_SCRATCH;
 }
 
-void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
+void device_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
     struct column_transfer transfer = {};
-    if (gpu_idle(gpu) || bytes == 0)
-        return;
     transfer_add(&transfer, to, from, bytes);
     transfer_run(gpu, &transfer, copy_blocks_down, "copying from the device");
 }

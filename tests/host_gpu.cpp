@@ -43,13 +43,12 @@ void device_wait(struct gpu *gpu) {
     (void)gpu;
 }
 
-void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
-    if (!gpu_idle(gpu) && bytes)
-        memcpy(to, from, bytes);
+void device_copy_up(struct gpu *, void *to, const void *from, uint64_t bytes) {
+    memcpy(to, from, bytes);
 }
 
-void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
-    gpu_copy_up(gpu, to, from, bytes);
+void device_copy_down(struct gpu *, void *to, const void *from, uint64_t bytes) {
+    memcpy(to, from, bytes);
 }
 
 void gpu_ready(struct gpu *gpu) {

@@ -139,6 +139,32 @@ static void steps_that_fit_an_empty_device_fit_after_other_steps(void **state) {
     big_free(&large);
 }
 
+static void steps_and_copied_bytes_are_counted(void **state) {
+    enum { N = 1000 };
+    static const uint32_t lane[N];
+    static const uint8_t up[N];
+    uint32_t length[N];
+    struct queue_lengths_step step = {lane, up, N, 1, length};
+    struct cuda_engine_counts counts;
+    struct engines engines;
+    for (unsigned n_steps = 0; n_steps < 3; n_steps++) {
+        engines_open(&engines);
+        const struct engine *cuda = &engines.engine[1];
+        for (unsigned i = 0; i < n_steps; i++)
+            assert_int_equal(cuda->queue_lengths(cuda->state, &step, NULL), SUTRA_OK);
+        cuda_engine_counts(cuda, &counts);
+        assert_int_equal(counts.n_steps, n_steps);
+        assert_int_equal(counts.bytes_up, n_steps * (sizeof lane + sizeof up));
+        assert_int_equal(counts.bytes_down, n_steps * sizeof length);
+        engines_close(&engines);
+    }
+    engines_open_on(&engines, 1, true, UNLIMITED, 0);
+    assert_int_equal(engines.engine[1].queue_lengths(engines.engine[1].state, &step, NULL), SUTRA_OK);
+    cuda_engine_counts(&engines.engine[1], &counts);
+    assert_int_equal(counts.n_steps, 0); /* the kernels failed, so the CPU did the step */
+    engines_close(&engines);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_engines_agree_at_the_edges_of_warps_and_blocks),
@@ -149,6 +175,7 @@ int main(void) {
         cmocka_unit_test(distant_overlaps_run_on_the_cpu_with_a_note),
         cmocka_unit_test(a_table_that_was_not_loaded_may_change_between_steps),
         cmocka_unit_test(steps_that_fit_an_empty_device_fit_after_other_steps),
+        cmocka_unit_test(steps_and_copied_bytes_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
