@@ -36,6 +36,9 @@ void background_call_begin(struct background_call *call, bool threads, void (*wo
 /* Waits until the function has returned; call once per background_call_begin(). */
 void background_call_end(struct background_call *call);
 
+/* Seconds since some moment, to measure durations. */
+double clock_seconds(void);
+
 struct pool;
 
 /* `n_threads` includes the caller. NULL: the system has no more threads or memory. */

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/threads.h"
 #include "cli/progress.h"
 #include "sutra/error.h"
 
@@ -216,12 +217,6 @@ void interrupt_guard_add_created(const char *path) {
 #define ESTIMATE_PART    0.05 /* or before this part of the work is done */
 #define BAR_MAX          40
 #define BAR_MIN          8
-
-double clock_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 struct progress progress_start(bool enabled, const struct stage_share *stages, size_t n_inputs) {
     const char *terminal = getenv("TERM");

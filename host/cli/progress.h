@@ -84,7 +84,4 @@ void progress_update(struct progress *progress, const char *stage, uint64_t done
 void progress_line(struct progress *progress, const char *words);
 void progress_clear(struct progress *progress);
 
-/* Seconds of a monotonic clock. */
-double clock_seconds(void);
-
 #endif
