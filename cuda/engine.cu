@@ -73,6 +73,15 @@ static enum sutra_status run(struct cuda_engine *engine, const struct step_funct
     return status ? status : functions->on_cpu(gpu->pool, step, error);
 }
 
+void cuda_engine_serve(struct engine *engine, struct pool *pool, const struct cuda_engine_options *options) {
+    struct cuda_engine *made = static_cast<struct cuda_engine *>(engine->state);
+    const struct cuda_engine_options opened = made->options;
+    made->gpu.pool = pool;
+    made->options = *options;
+    made->options.device = opened.device;
+    made->options.memory = opened.memory;
+}
+
 /* ---- Memory of other programs ---- */
 
 #define BUFFER_ALIGNMENT 256

@@ -55,10 +55,16 @@ struct cuda_engine_options {
     void *arg;
 };
 
+/* Whether there is a device of this number. Errors: SUTRA_UNAVAILABLE: no such device, or no driver. */
+enum sutra_status cuda_device_check(uint32_t number, struct sutra_error *error);
+
 /* Opens a device and creates *engine, which uses `pool`. The caller closes it with cuda_engine_close(). Errors:
- * SUTRA_UNAVAILABLE: no such device, or no driver. */
+ * SUTRA_UNAVAILABLE: see cuda_device_check(); the device cannot be opened. */
 enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_options *options, struct engine *engine,
                                    struct sutra_error *error);
+
+/* Lets later steps use another pool, and the callbacks and `may_fall_back` of these options. */
+void cuda_engine_serve(struct engine *engine, struct pool *pool, const struct cuda_engine_options *options);
 void cuda_engine_close(struct engine *engine);
 
 /* A buffer in host memory; `to` is set to its copy on the device. */

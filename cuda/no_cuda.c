@@ -21,10 +21,19 @@ void cuda_device_describe(uint32_t number, struct cuda_device *device) {
     *device = (struct cuda_device){0};
 }
 
+enum sutra_status cuda_device_check(uint32_t number, struct sutra_error *error) {
+    (void)number;
+    return error_set(error, SUTRA_UNAVAILABLE, "no CUDA device: %s", REASON);
+}
+
 enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_options *options, struct engine *engine,
                                    struct sutra_error *error) {
-    (void)pool, (void)options, (void)engine;
-    return error_set(error, SUTRA_UNAVAILABLE, "no CUDA device: %s", REASON);
+    (void)pool, (void)engine;
+    return cuda_device_check(options->device, error);
+}
+
+void cuda_engine_serve(struct engine *engine, struct pool *pool, const struct cuda_engine_options *options) {
+    (void)engine, (void)pool, (void)options;
 }
 
 void cuda_engine_close(struct engine *engine) {
@@ -34,7 +43,7 @@ void cuda_engine_close(struct engine *engine) {
 enum sutra_status cuda_buffers_copy(struct engine *engine, struct cuda_buffer *buffers, size_t n, void **memory,
                                     struct sutra_error *error) {
     (void)engine, (void)buffers, (void)n, (void)memory;
-    return error_set(error, SUTRA_UNAVAILABLE, "no CUDA device: %s", REASON);
+    return cuda_device_check(0, error);
 }
 
 void cuda_memory_free(void *memory) {

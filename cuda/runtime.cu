@@ -379,15 +379,19 @@ static bool open_device(struct gpu *gpu, uint64_t memory) {
     return ok;
 }
 
-enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_options *options, struct engine *engine,
-                                   struct sutra_error *error) {
+enum sutra_status cuda_device_check(uint32_t number, struct sutra_error *error) {
     char why[160];
     uint32_t n = cuda_device_count(why, sizeof why);
     if (n == 0)
         return error_set(error, SUTRA_UNAVAILABLE, "no CUDA device: %s", why);
-    if (options->device >= n)
-        return error_set(error, SUTRA_UNAVAILABLE, "no CUDA device %u: there are %u, see sutra devices",
-                         options->device, n);
+    if (number >= n)
+        return error_set(error, SUTRA_UNAVAILABLE, "no CUDA device %u: there are %u, see sutra devices", number, n);
+    return SUTRA_OK;
+}
+
+enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_options *options, struct engine *engine,
+                                   struct sutra_error *error) {
+    TRY(cuda_device_check(options->device, error));
     struct cuda_engine *made = host_new<struct cuda_engine>(0);
     struct gpu_device *device = host_new<struct gpu_device>(0);
     if (!made || !device) {

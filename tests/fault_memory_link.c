@@ -246,7 +246,8 @@ static enum sutra_status link_job(struct run *run, struct sutra_error *error) {
                                                         .of_job = true,
                                                         .what = {.size = sizeof options.output.what},
                                                         .how = {.size = sizeof options.output.how}},
-                                             .context = {.size = sizeof options.context, .n_threads = 1}};
+                                             .context = {.size = sizeof options.context, .n_threads = 1},
+                                             .device_of = run->context};
     const struct second_pass_options second = {.folder = run->folder, .context = options.context};
     FREED(job_plan_free) struct job_plan plan = {0};
     FREED(job_whole_free) struct job_whole whole = {0};

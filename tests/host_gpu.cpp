@@ -138,12 +138,19 @@ void cuda_device_describe(uint32_t number, struct cuda_device *device) {
         snprintf(device->refused, sizeof device->refused, "this build has no code for compute capability 1.%u", number);
 }
 
-enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_options *options, struct engine *engine,
-                                   struct sutra_error *error) {
+enum sutra_status cuda_device_check(uint32_t number, struct sutra_error *error) {
     char why[160];
     uint32_t n = cuda_device_count(why, sizeof why);
-    if (options->device >= n)
+    if (number >= n)
         return error_set(error, SUTRA_UNAVAILABLE, "no CUDA device%s%s", n ? " of this number" : ": ", why);
+    return SUTRA_OK;
+}
+
+enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_options *options, struct engine *engine,
+                                   struct sutra_error *error) {
+    TRY(cuda_device_check(options->device, error));
+    if (told("HOST_GPU_FAILS_TO_OPEN", 0))
+        return error_set(error, SUTRA_UNAVAILABLE, "CUDA device %u: a test lets it fail", options->device);
     size_t memory = options->memory ? options->memory : (size_t)1 << 40;
     return host_gpu_open(pool, options, memory, (row_t)told("HOST_GPU_FAILS_FROM", UINT32_MAX), engine)
                ? SUTRA_OK

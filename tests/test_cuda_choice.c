@@ -9,8 +9,11 @@ struct heard {
     char notes[2000];
 };
 
+/* The time to open the device varies. */
 static void on_note(void *arg, const char *message) {
     struct heard *heard = arg;
+    if (strncmp(message, "opened ", strlen("opened ")) == 0)
+        message = "opened";
     strncat(heard->notes, message, sizeof heard->notes - strlen(heard->notes) - 2);
     strncat(heard->notes, "\n", 2);
 }
@@ -58,6 +61,7 @@ static void auto_selects_the_faster_engine_per_operation(void **state) {
     assert_string_equal(
         heard.notes,
         "computing on the CPU: a GPU is expected to be faster from 1000 events on; --device cuda selects a GPU\n"
+        "opened\n"
         "computing on CUDA device 0: expected to be faster with 1000 events\n"
         "computing on the CPU: a GPU is expected to be faster from 1000 events on; --device cuda selects a GPU\n"
         "computing on CUDA device 0: expected to be faster with 5000 events\n");

@@ -403,7 +403,7 @@ static void run_task(struct rank_run *run, size_t number) {
     struct rank_task *task = &run->tasks->list[number];
     struct sutra_context_options options = {.size = sizeof options,
                                             .n_threads = run->n_threads,
-                                            .device = SUTRA_DEVICE_CPU, /* several threads analyze at a time */
+                                            .device = SUTRA_DEVICE_CPU,
                                             .strict = run->context->options.strict,
                                             .lenient = run->context->options.lenient,
                                             .most_input_bytes = run->context->options.most_input_bytes,
@@ -413,6 +413,7 @@ static void run_task(struct rank_run *run, size_t number) {
     task->status = sutra_context_create(&options, &context, &task->error);
     if (!task->status) {
         pool_follow(context->pool, run->context->pool);
+        context_share_device(context, run->context);
         context->may_replace_links = run->context->may_replace_links;
         run_task_in(run, number, context);
         sutra_context_free(context);
@@ -464,8 +465,6 @@ static void run_here(struct rank_run *run, void (*work)(void *arg, size_t number
         run->context->warns_of = NULL;
         return;
     }
-    if (run->context->options.device == SUTRA_DEVICE_CUDA && !tasks->first_pass)
-        context_warn(run->context, "analyzing several ranks on the CPU, one rank per thread");
     run_pool(run, work, tasks->n);
 }
 

@@ -94,13 +94,18 @@ static bool copy_array(const struct ArrowArray *from, const struct ArrowSchema *
     return true;
 }
 
-static enum sutra_status copy_batch(struct engine *cuda, const struct ArrowArray *batch,
+static enum sutra_status copy_batch(struct sutra_context *context, const struct ArrowArray *batch,
                                     const struct ArrowSchema *schema, struct sutra_device_columns *columns,
                                     struct sutra_error *error) {
     struct copy_list list = {.arena = &columns->arena};
+    struct engine *cuda;
     enum sutra_status status = copy_array(batch, schema, &columns->array, &list)
-                                   ? cuda_buffers_copy(cuda, list.buffers, list.n, &columns->memory, error)
+                                   ? context_device_acquire(context, &cuda, error)
                                    : error_memory(error);
+    if (!status) {
+        status = cuda_buffers_copy(cuda, list.buffers, list.n, &columns->memory, error);
+        context_device_release(context);
+    }
     for (uint64_t i = 0; i < list.n && !status; i++)
         *list.pointers[i] = list.buffers[i].to;
     free(list.buffers);
@@ -110,15 +115,14 @@ static enum sutra_status copy_batch(struct engine *cuda, const struct ArrowArray
 
 enum sutra_status sutra_device_columns_create(struct sutra_context *context, struct ArrowArrayStream *stream,
                                               struct sutra_device_columns **columns, struct sutra_error *error) {
-    struct engine *cuda;
     struct ArrowSchema schema = {0};
     struct ArrowArray batch = {0};
     struct sutra_device_columns *made = calloc(1, sizeof *made);
-    enum sutra_status status = made ? context_cuda_engine(context, &cuda, error) : error_memory(error);
+    enum sutra_status status = made ? cuda_device_check(context->options.device_number, error) : error_memory(error);
     if (!status && (stream->get_schema(stream, &schema) || stream->get_next(stream, &batch)))
         status = error_memory(error);
     if (!status)
-        status = copy_batch(cuda, &batch, &schema, made, error);
+        status = copy_batch(context, &batch, &schema, made, error);
     if (schema.release)
         schema.release(&schema);
     if (batch.release)

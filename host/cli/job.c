@@ -197,6 +197,7 @@ void job_measure(struct job *job, uint64_t n_input_bytes, uint64_t n_mapped_byte
     figures->peak_rss = memory_peak_rss();
     figures->engine = sutra_context_engine(job->context);
     figures->n_device_stages = sutra_context_device_stages(job->context, &figures->device_stages);
+    context_device_counts(job->context, &figures->device);
     figures->input_bytes = n_input_bytes;
 }
 
@@ -314,8 +315,12 @@ int job_write_stats(const struct job *job, const char *match, const struct named
         json_add_open(&json, "device_seconds", '{');
     for (size_t i = 0; i < figures->n_device_stages; i++)
         json_add_format(&json, figures->device_stages[i].name, "%.6f", figures->device_stages[i].seconds);
-    if (figures->n_device_stages)
+    if (figures->n_device_stages) {
         json_close(&json, '}');
+        json_add_count(&json, "device_steps", figures->device.n_steps);
+        json_add_count(&json, "device_bytes_up", figures->device.bytes_up);
+        json_add_count(&json, "device_bytes_down", figures->device.bytes_down);
+    }
     json_close(&json, '}');
     int exit_code = json_finish(&json);
 

@@ -17,7 +17,7 @@
 #include "cli/command.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
-#include "sutra/context.h"
+#include "context/context.h"
 #include "sutra/error.h"
 #include "sutra/link.h"
 #include "sutra/sutra.h"
@@ -45,6 +45,7 @@ struct run_figures {
     const char *engine;
     const struct sutra_stage *device_stages; /* of a CUDA device, if one was used */
     size_t n_device_stages;
+    struct cuda_engine_counts device;
 };
 
 /* Messages of at least this level are printed; progress and summaries at LOG_INFO, notes at LOG_DEBUG. */
@@ -245,10 +246,11 @@ struct named_count {
  *
  *     {"version": "0.1.0", "counts": {"n_host_nodes": 1, ...}, "seconds": {"read host": 0.1, ..., "total": 0.2},
  *      "validity": [...], "input_bytes": 1, "output_bytes": 1, "peak_memory_bytes": 1, "peak_rss_bytes": 1,
- *      "threads": 2, "engine": "cuda", "device_seconds": {"up": 0.1, ...}}
+ *      "threads": 2, "engine": "cuda", "device_seconds": {"up": 0.1, ...}, "device_steps": 6, "device_bytes_up": 1,
+ *      "device_bytes_down": 1}
  *
- * "device_seconds" requires a CUDA device; "validity" are the defects of job->validity (json_add_defects()), and
- * "unknown_calls": {"cudaGraphLaunch": 6, ...} the calls of job->calls. job->match adds "match": "ids" or "names",
+ * "device_seconds" and the counts after it require a CUDA device; "validity" are the defects of job->validity
+ * (json_add_defects()), and "unknown_calls": {"cudaGraphLaunch": 6, ...} the calls of job->calls. job->match adds "match": "ids" or "names",
  * "confidence", and further members about names. Returns the exit code.
  */
 int job_write_stats(const struct job *job, const char *match, const struct named_count *counts, size_t n,

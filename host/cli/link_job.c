@@ -206,6 +206,19 @@ static unsigned threads_of(const struct job *job) {
     return job->plan ? job->plan->n_threads : job->options.n_threads;
 }
 
+/* With --verbose, since each rank has statistics of its own, but the ranks share the device. */
+static void report_device(const struct job *job) {
+    struct cuda_engine_counts counts;
+    char text[400];
+    if (!job->watch.notes || !context_device_counts(job->context, &counts))
+        return;
+    snprintf(text, sizeof text,
+             "CUDA device %" PRIu32 " computed %" PRIu64 " steps; %s were copied to it and %s from it",
+             job->options.device_number, counts.n_steps, bytes_text(counts.bytes_up).text,
+             bytes_text(counts.bytes_down).text);
+    message_note(text);
+}
+
 static int link_planned_ranks(struct ranks_run *run) {
     const struct link_job *link = run->link;
     const struct job *job = run->job;
@@ -218,6 +231,7 @@ static int link_planned_ranks(struct ranks_run *run) {
         .output = link->output,
         .into = run->synchronizes ? RECORD_FOLDER "/" : "",
         .context = job->options,
+        .device_of = job->context,
         .memory = link->memory,
         .again = link->relink,
         .next = next_pair,
@@ -232,6 +246,7 @@ static int link_planned_ranks(struct ranks_run *run) {
     options.output.of_job = run->synchronizes;
     enum sutra_status status = rank_job_run(&run->plan, &options, &error);
     progress_clear(&run->job->watch.progress);
+    report_device(job);
     return status ? message_error(&error) : SUTRA_OK;
 }
 
@@ -379,7 +394,6 @@ int link_ranks(struct link_job *link) {
     struct job *job = &link->pair.job;
     struct ranks_run run = {.link = link, .job = job, .next = link->shard_index};
     struct sutra_error error;
-    job->watch.notes = false;
     int exit_code = job_open(job, NULL, &error) ? message_error(&error) : SUTRA_OK;
     if (exit_code == SUTRA_OK)
         job->context->may_replace_links = true;

@@ -77,14 +77,15 @@ static void read_alone(void *arg, size_t side) {
     if (model->status)
         return;
     pool_follow(context->pool, model->context->pool);
+    context_share_device(context, model->context);
     model->status = read_side(context, model, &model->error);
     sutra_context_free(context);
 }
 
-/* Reads the sides sequentially with one thread, or with a GPU, which reads one trace at a time. */
+/* Reads the sides sequentially with one thread. */
 enum sutra_status diff_sides_read(struct sutra_context *context, struct diff_side sides[2], struct sutra_error *error) {
     sides[1].side = 1;
-    if (pool_threads(context->pool) > 1 && context->options.device != SUTRA_DEVICE_CUDA) {
+    if (pool_threads(context->pool) > 1) {
         unsigned n_threads = pool_threads(context->pool);
         for (unsigned side = 0; side < 2; side++) {
             sides[side].context = context;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/options.h"
@@ -68,33 +67,11 @@ void context_warn(struct sutra_context *context, const char *format, ...) {
     va_end(arguments);
 }
 
-static void context_note(struct sutra_context *context, const char *format, ...) {
+void context_note(struct sutra_context *context, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     send_line(context->options.note, context->options.arg, NULL, format, arguments);
     va_end(arguments);
-}
-
-static void on_warning(void *arg, const char *message) {
-    context_warn(arg, "%s", message);
-}
-
-static void on_note(void *arg, const char *message) {
-    context_note(arg, "%s", message);
-}
-
-static enum sutra_status open_cuda(struct sutra_context *context, bool may_fall_back, struct sutra_error *error) {
-    struct cuda_engine_options options = {
-        .device = context->options.device_number,
-        .memory = context->options.device_memory,
-        .may_fall_back = may_fall_back,
-        .warn = on_warning,
-        .note = on_note,
-        .arg = context,
-    };
-    TRY(cuda_engine_open(context->pool, &options, &context->choice.cuda, error));
-    cuda_engine_time(&context->choice.cuda);
-    return SUTRA_OK;
 }
 
 /* ---- Contexts and stages ---- */
@@ -106,16 +83,6 @@ const char *sutra_version(void) {
     return SUTRA_VERSION;
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-const char *sutra_context_engine(const struct sutra_context *context) {
-    return context->engine.name;
-}
-
 static void report_progress(struct sutra_context *context, uint64_t done) {
     if (context->options.progress && context->stage)
         context->options.progress(context->options.arg, context->stage, done, context->stage_total);
@@ -125,6 +92,25 @@ static void report_progress(struct sutra_context *context, uint64_t done) {
 static void on_tick(void *arg, size_t i, size_t n) {
     struct sutra_context *context = arg;
     report_progress(context, (uint64_t)((double)context->stage_total * ((double)i / (double)n)));
+}
+
+/* A requested device that does not exist is an error now; opening it takes longer. */
+static enum sutra_status add_device(struct sutra_context *context, struct sutra_error *error) {
+    const struct sutra_context_options *options = &context->options;
+    struct sutra_error why;
+    enum sutra_status status =
+        options->device == SUTRA_DEVICE_CUDA ? cuda_device_check(options->device_number, &why) : SUTRA_OK;
+    if (status)
+        return error_set(error, status, "%s; without --device cuda, sutra computes on the CPU", why.message);
+    context->device = device_create(context);
+    TRY_ALLOC(context->device, error);
+    context->owns_device = true;
+    context->choice.cuda = context_device_engine(context);
+    if (options->device == SUTRA_DEVICE_CUDA) {
+        context->engine = context->choice.cuda;
+        device_open_begin(context->device);
+    }
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_context_create(const struct sutra_context_options *options, struct sutra_context **context,
@@ -158,14 +144,10 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
     }
     made->choice.cpu = made->engine = engine_cpu(made->pool);
     made->choice.faster_from = GPU_FASTER_EVENTS;
-    if (taken.device == SUTRA_DEVICE_CUDA) { /* open the device now, or fail */
-        struct sutra_error why;
-        status = open_cuda(made, false, &why);
-        if (status) {
-            sutra_context_free(made);
-            return error_set(error, status, "%s; without --device cuda, sutra computes on the CPU", why.message);
-        }
-        made->engine = made->choice.cuda;
+    status = add_device(made, error);
+    if (status) {
+        sutra_context_free(made);
+        return status;
     }
     pool_on_tick(made->pool, on_tick, made);
     *context = made;
@@ -175,8 +157,8 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
 void sutra_context_free(struct sutra_context *context) {
     if (!context)
         return;
-    if (context->choice.cuda.name)
-        cuda_engine_close(&context->choice.cuda);
+    if (context->owns_device)
+        device_free(context->device);
     pool_free(context->pool);
     values_free(&context->values);
     free(context);
@@ -188,7 +170,7 @@ void stage_begin(struct sutra_context *context, const char *name, uint64_t total
     stage_end(context);
     context->stage = name;
     context->stage_total = total;
-    context->stage_began = now();
+    context->stage_began = clock_seconds();
     report_progress(context, 0);
 }
 
@@ -196,7 +178,7 @@ void stage_end(struct sutra_context *context) {
     if (!context->stage || context->stage_held)
         return;
     report_progress(context, context->stage_total);
-    double seconds = now() - context->stage_began;
+    double seconds = clock_seconds() - context->stage_began;
     size_t i = 0;
     while (i < context->n_stages && strcmp(context->stages[i].name, context->stage) != 0)
         i++;
@@ -270,37 +252,20 @@ void context_expect(struct sutra_context *context, uint64_t n_events) {
         return;
     }
     /* Try only once to open the device. */
-    struct sutra_error error;
-    if (!choice->tried && open_cuda(context, true, &error))
-        snprintf(choice->refused, sizeof choice->refused, "%s", error.message);
+    if (!choice->tried) {
+        struct sutra_error error;
+        struct engine *cuda;
+        if (context_device_acquire(context, &cuda, &error))
+            snprintf(choice->refused, sizeof choice->refused, "%s", error.message);
+        else
+            context_device_release(context);
+    }
     choice->tried = true;
-    if (!choice->cuda.name) {
+    if (*choice->refused) {
         note_engine(context, "computing on the CPU: %s", choice->refused);
         return;
     }
     context->engine = choice->cuda;
     note_engine(context, "computing on CUDA device %" PRIu32 ": expected to be faster with %" PRIu64 " events",
                 context->options.device_number, n_events);
-}
-
-enum sutra_status context_cuda_engine(struct sutra_context *context, struct engine **engine,
-                                      struct sutra_error *error) {
-    struct engine_choice *choice = &context->choice;
-    if (!choice->cuda.name) {
-        TRY(open_cuda(context, context->options.device != SUTRA_DEVICE_CUDA, error));
-    }
-    *engine = &choice->cuda;
-    return SUTRA_OK;
-}
-
-size_t sutra_context_device_stages(struct sutra_context *context, const struct sutra_stage **stages) {
-    struct engine_choice *choice = &context->choice;
-    double seconds[CUDA_PHASES];
-    *stages = choice->stages;
-    if (!choice->cuda.name)
-        return 0;
-    cuda_engine_seconds(&choice->cuda, seconds);
-    for (size_t i = 0; i < CUDA_PHASES; i++)
-        choice->stages[i] = (struct sutra_stage){cuda_phase_names[i], seconds[i]};
-    return CUDA_PHASES;
 }

@@ -12,7 +12,7 @@
 #include "sutra/context.h"
 #include "sutra/link.h"
 
-/* ---- The engine: on the CPU, or on a CUDA device, which is opened when it is first used and kept ---- */
+/* ---- The engine: on the CPU, or on a CUDA device ---- */
 
 /* Events from which --device auto uses a CUDA device if there is one: the smallest number for which a command is
  * reliably faster on the device than on all cores, with the time to open it. No command was, up to 10^7 events on an
@@ -29,7 +29,7 @@ static inline bool gpu_is_faster(uint64_t n_events, uint64_t faster_from) {
 void gpu_faster_text(uint64_t faster_from, char *text, size_t size);
 
 struct engine_choice {
-    struct engine cpu, cuda; /* cuda.name is NULL while it is not open */
+    struct engine cpu, cuda; /* cuda: the steps on the context's device */
     bool tried;              /* to open the device */
     char refused[400];       /* reason of the failure */
     char last_note[600];
@@ -40,8 +40,37 @@ struct engine_choice {
 /* Chooses the engine for n_events events, before its first step, and reports the reason. */
 void context_expect(struct sutra_context *context, uint64_t n_events);
 
-/* Returns the engine on the context's device, which is opened if it is not yet. Errors: SUTRA_UNAVAILABLE. */
-enum sutra_status context_cuda_engine(struct sutra_context *context, struct engine **engine, struct sutra_error *error);
+/*
+ * A CUDA device for one context, or for contexts that work concurrently, such as one for each rank (device.c). It is
+ * opened in the background, and computes for one context at a time: a step, or all steps on a loaded table.
+ *
+ *     open      |----------|
+ *     rank 0    read ......... match  write ....
+ *     rank 1    read ................ match  write ....
+ */
+struct shared_device;
+
+/* Creates the device of a context without opening it. NULL: out of memory. */
+struct shared_device *device_create(struct sutra_context *owner);
+void device_free(struct shared_device *device);
+
+/* Opens the device in the background. */
+void device_open_begin(struct shared_device *device);
+
+/* Replaces the device and the option `device` of a context by those of the owner, which must be freed later. */
+void context_share_device(struct sutra_context *context, const struct sutra_context *owner);
+
+/* Acquires the device, and waits until it is open: a note reports the seconds. *cuda is valid until
+ * context_device_release(). Errors: SUTRA_UNAVAILABLE. */
+enum sutra_status context_device_acquire(struct sutra_context *context, struct engine **cuda,
+                                         struct sutra_error *error);
+void context_device_release(struct sutra_context *context);
+
+/* The steps on the context's device; each acquires it. */
+struct engine context_device_engine(struct sutra_context *context);
+
+/* Sets *counts to the steps and bytes of the device for all its contexts. Returns false if no context used it. */
+bool context_device_counts(const struct sutra_context *context, struct cuda_engine_counts *counts);
 
 #define STAGES_MAX 32
 
@@ -52,6 +81,9 @@ struct sutra_context {
     struct pool *pool;
     struct engine engine; /* the chosen one */
     struct engine_choice choice;
+    struct shared_device *device;
+    bool owns_device;
+    bool keeps_device;    /* acquired by load(), until load(NULL) */
     struct values values; /* ids that are no 64-bit integers, of all traces of this context */
     struct sutra_stage stages[STAGES_MAX];
     size_t n_stages;
@@ -84,7 +116,8 @@ enum sutra_status context_early_end_error(const struct sutra_context *context, s
 /* SUTRA_OK, or the error of cancellation. */
 enum sutra_status context_check_cancelled(const struct sutra_context *context, struct sutra_error *error);
 
-/* Sends a line to the caller's warning callback. */
+/* Send a line to the caller's callback for warnings, or for notes. */
 __attribute__((format(printf, 2, 3))) void context_warn(struct sutra_context *context, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void context_note(struct sutra_context *context, const char *format, ...);
 
 #endif

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -48,12 +47,6 @@ struct linked_rank {
     unsigned slot; /* number of the running rank, below RANK_WORKERS_MAX */
     struct buffer warnings;
 };
-
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 void rank_file_name(int64_t rank, const char *ending, char name[RANK_FILE_MAX]) {
     snprintf(name, RANK_FILE_MAX, "rank.%" PRId64 "%s", rank, ending);
@@ -129,7 +122,7 @@ static enum sutra_status link_into(struct linked_rank *rank, struct sutra_contex
     struct rank_result result;
     struct sutra_error reason;
     struct stat written;
-    double begin = seconds_now();
+    double begin = clock_seconds();
     struct record_outcome outcome = {
         .error = &reason, .warnings = &rank->warnings, .result = &result, .is_faithful = options->output.faithful};
     struct link_output output = options->output;
@@ -147,7 +140,7 @@ static enum sutra_status link_into(struct linked_rank *rank, struct sutra_contex
         keep_warning(rank, text);
     }
     outcome.file_bytes = !outcome.status && stat(path, &written) == 0 ? (uint64_t)written.st_size : 0;
-    outcome.seconds = seconds_now() - begin;
+    outcome.seconds = clock_seconds() - begin;
     enum sutra_status status = record_write(context, options->folder, of, &outcome, error);
     rank_result_free(&result);
     *ends_job = status != SUTRA_OK;
@@ -162,8 +155,7 @@ static enum sutra_status link_rank(struct linked_rank *rank, const struct record
     struct sutra_context *context = NULL;
     char *path = NULL, *streams_path = NULL, streams_name[RANK_FILE_MAX];
     options.n_threads = workers->n_threads;
-    if (workers->n_workers > 1) /* parallel workers do not share a GPU */
-        options.device = SUTRA_DEVICE_CPU;
+    options.device = SUTRA_DEVICE_CPU;
     options.warning = keep_warning;
     options.progress = on_progress;
     options.temporary = on_temporary;
@@ -174,6 +166,7 @@ static enum sutra_status link_rank(struct linked_rank *rank, const struct record
                  asprintf(&streams_path, "%s/" RECORD_FOLDER "/%s", workers->options->folder, streams_name) >= 0;
     enum sutra_status status = named ? sutra_context_create(&options, &context, error) : error_memory(error);
     if (!status) {
+        context_share_device(context, workers->options->device_of);
         context->may_replace_links = true;
         context->holds_defects = true; /* job.json and the findings of the job report them for all ranks */
         status = link_into(rank, context, of, path, streams_path, ends_job, error);
@@ -272,6 +265,11 @@ enum sutra_status rank_job_run(const struct job_plan *plan, const struct rank_jo
     unsigned n_workers = (unsigned)MIN(plan->n_pairs, n_threads);
     if (n_workers == 0)
         return SUTRA_OK;
+    if (options->device_of->options.device == SUTRA_DEVICE_CUDA) { /* one that cannot be opened ends the job */
+        struct engine *cuda;
+        TRY(context_device_acquire(options->device_of, &cuda, error));
+        context_device_release(options->device_of);
+    }
     workers.n_workers = n_workers;
     workers.n_threads = n_threads / n_workers;
     workers.progress.n_ranks = plan->n_pairs;

@@ -32,7 +32,8 @@ struct rank_job_options {
     const char *into;                    /* "", or the folder inside `folder` for the files: RECORD_FOLDER "/" */
     struct sutra_link_options link;
     struct link_output output;
-    struct sutra_context_options context; /* threads, device, strict, lenient, force */
+    struct sutra_context_options context; /* threads, strict, lenient, force */
+    struct sutra_context *device_of;      /* its CUDA device, if it has one, computes for all ranks */
     uint64_t memory;                      /* most bytes in flight; 0: any */
     bool again;                           /* link ranks again that are already linked */
     /* Selects the next pair for a worker; false: no pair is left. Called by one thread at a time. NULL: all pairs, in

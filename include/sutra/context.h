@@ -55,9 +55,10 @@ struct sutra_context_options {
                                   1,000 times the compressed size */
 };
 
-/* Creates a context and its threads. `options` may be NULL. The caller frees *context with sutra_context_free().
- * Errors: SUTRA_USAGE: too many threads; SUTRA_UNAVAILABLE: the requested device is not available; SUTRA_SYSTEM: out of
- * memory. */
+/* Creates a context and its threads. `options` may be NULL. The caller frees *context with sutra_context_free(). A
+ * requested device is opened in the background, while the first operation reads its input; if that fails, the first
+ * operation that computes on the device returns SUTRA_UNAVAILABLE. Errors: SUTRA_USAGE: too many threads;
+ * SUTRA_UNAVAILABLE: there is no such device; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_context_create(const struct sutra_context_options *options, struct sutra_context **context,
                                        struct sutra_error *error);
 
