@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 
 extern "C" {
 #include "base/error.h"
@@ -149,6 +150,7 @@ enum sutra_status cuda_device_check(uint32_t number, struct sutra_error *error) 
 enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_options *options, struct engine *engine,
                                    struct sutra_error *error) {
     TRY(cuda_device_check(options->device, error));
+    usleep((useconds_t)told("HOST_GPU_OPENS_IN_US", 0));
     if (told("HOST_GPU_FAILS_TO_OPEN", 0))
         return error_set(error, SUTRA_UNAVAILABLE, "CUDA device %u: a test lets it fail", options->device);
     size_t memory = options->memory ? options->memory : (size_t)1 << 40;
