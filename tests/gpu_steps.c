@@ -3,7 +3,12 @@
  *
  * Input: 100 seeds of random operator tables of all shapes; tables at the edges of warps and blocks; a GPU with limited
  * memory, which splits tables; 100 seeds each of events, storages, intervals and values.
+ *
+ *     gpu_steps [NAME...]     runs the tests with these names, which may contain * and ?, or all tests. Exits with 64 if
+ *                             no test has a name, and with 77 without a GPU.
  */
+#include <fnmatch.h>
+
 #include "base/threads.h"
 #include "cuda/engine_cuda.h"
 #include "engine_compare.h"
@@ -108,22 +113,40 @@ static void both_engines_agree_on_columns_of_a_million_rows(void **state) {
     engines_close(&engines);
 }
 
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(both_engines_agree_at_the_edges_of_warps_and_blocks),
+    cmocka_unit_test(both_engines_agree_on_random_tables),
+    cmocka_unit_test(a_device_that_is_too_small_works_in_pieces),
+    cmocka_unit_test(both_engines_agree_on_twenty_million_operators),
+    cmocka_unit_test(both_engines_agree_on_columns_at_the_edges_of_warps),
+    cmocka_unit_test(both_engines_agree_on_random_columns),
+    cmocka_unit_test(both_engines_agree_on_columns_of_a_million_rows),
+};
+#define N_TESTS (sizeof tests / sizeof *tests)
+
 int main(int argc, char **argv) {
     char why[160];
+    for (int i = 1; i < argc; i++) {
+        size_t t = 0;
+        while (t < N_TESTS && fnmatch(argv[i], tests[t].name, 0) != 0)
+            t++;
+        if (t < N_TESTS)
+            continue;
+        fprintf(stderr, "gpu_steps: no test has the name '%s'; the tests are:\n", argv[i]);
+        for (t = 0; t < N_TESTS; t++)
+            fprintf(stderr, "  %s\n", tests[t].name);
+        return 64;
+    }
     if (cuda_device_count(why, sizeof why) == 0) {
         printf("skipped: no GPU: %s\n", why);
         return 77;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_engines_agree_at_the_edges_of_warps_and_blocks),
-        cmocka_unit_test(both_engines_agree_on_random_tables),
-        cmocka_unit_test(a_device_that_is_too_small_works_in_pieces),
-        cmocka_unit_test(both_engines_agree_on_twenty_million_operators),
-        cmocka_unit_test(both_engines_agree_on_columns_at_the_edges_of_warps),
-        cmocka_unit_test(both_engines_agree_on_random_columns),
-        cmocka_unit_test(both_engines_agree_on_columns_of_a_million_rows),
-    };
-    if (argc > 1) /* a sanitizer is slow: only the tests of this name */
-        cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (argc == 1)
+        return cmocka_run_group_tests(tests, NULL, NULL);
+    int n_failed = 0;
+    for (int i = 1; i < argc; i++) {
+        cmocka_set_test_filter(argv[i]);
+        n_failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return n_failed ? 1 : 0;
 }
