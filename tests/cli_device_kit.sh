@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# cli_device_kit - gpu_steps runs several tests and refuses unknown names.
+# cli_device_kit - gpu_steps runs several tests and refuses unknown names. bench/engine ends at its time limit.
 set -u
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work"' EXIT
@@ -34,6 +34,15 @@ if [ -x "$host_steps" ]; then
     expect 0 "gpu_steps with two names" "$host_steps" '*_columns_at_the_edges_of_warps' '*_works_in_pieces'
     [ "$(grep -c '  OK ' "$work/out")" = 2 ] || failed "gpu_steps runs other tests: $(cat "$work/out")"
 fi
+
+# ---- bench/engine ends at its time limit, and writes its JSON ----
+
+expect 1 "bench/engine with a long row" bench/engine --build "$SUTRA_BUILD" --sizes 1e7 --shapes recorded --seconds 0.5
+prints 'recorded, 10,000,000 operators: no time left$'
+expect 1 "bench/engine with a long command" bench/engine --build "$SUTRA_BUILD" --sizes "" --events 1e6 --seconds 0.5 \
+    --json "$work/json"
+prints 'link, 1,000,000 events: no time left$'
+grep -q '"commands": \[\]' "$work/json" || failed "bench/engine: no JSON"
 
 echo "$n_failed failed"
 [ $n_failed = 0 ]
