@@ -41,21 +41,14 @@ struct engine_choice {
 void context_expect(struct sutra_context *context, uint64_t n_events);
 
 /*
- * A CUDA device for one context, or for contexts that work concurrently, such as one for each rank (device.c). It is
- * opened in the background, and computes for one context at a time: a step, or all steps on a loaded table.
+ * A CUDA device for one context, or for contexts that work concurrently, such as one for each rank. It is opened in the
+ * background, and computes for one context at a time: a step, or all steps on a loaded table.
  *
  *     open      |----------|
  *     rank 0    read ......... match  write ....
  *     rank 1    read ................ match  write ....
  */
 struct shared_device;
-
-/* Creates the device of a context without opening it. NULL: out of memory. */
-struct shared_device *device_create(struct sutra_context *owner);
-void device_free(struct shared_device *device);
-
-/* Opens the device in the background. */
-void device_open_begin(struct shared_device *device);
 
 /* Replaces the device and the option `device` of a context by those of the owner, which must be freed later. */
 void context_share_device(struct sutra_context *context, const struct sutra_context *owner);
@@ -65,9 +58,6 @@ void context_share_device(struct sutra_context *context, const struct sutra_cont
 enum sutra_status context_device_acquire(struct sutra_context *context, struct engine **cuda,
                                          struct sutra_error *error);
 void context_device_release(struct sutra_context *context);
-
-/* The steps on the context's device; each acquires it. */
-struct engine context_device_engine(struct sutra_context *context);
 
 /* Sets *counts to the steps and bytes of the device for all its contexts. Returns false if no context used it. */
 bool context_device_counts(const struct sutra_context *context, struct cuda_engine_counts *counts);

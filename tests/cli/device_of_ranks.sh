@@ -21,7 +21,9 @@ gpu diff devices devices --format json --threads 2 >diff.cuda 2>/dev/null
 cmp diff.cpu diff.cuda
 
 echo "A device that opens in 0.2 s, while traces are read:"
-HOST_GPU_OPENS_IN_US=200000 gpu link hosts devices -o slow --verbose 2>&1 | grep 'opened CUDA' | sed 's/0\.000/no/g; s/[0-9][0-9.]* s/N s/g'
+sutra gen --events 20k --host h.json --device d.json -q
+HOST_GPU_OPENS_IN_US=200000 gpu link h.json d.json -o slow.json --verbose 2>&1 | grep 'opened CUDA' |
+    sed 's/0\.000/no/g; s/[0-9][0-9.]* s/N s/g'
 
 HOST_GPU_FAILS_TO_OPEN=1 try gpu link hosts devices -o failed -q
 HOST_GPU_FAILS_TO_OPEN=1 try gpu analyze hta devices -o failed -q
