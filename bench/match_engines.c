@@ -1,51 +1,51 @@
 /*
  * match_engines.c - measures the matching steps of each engine; prints JSON for bench/engine.
  *
- *     build/match_engines SIZE SHAPE [ROUNDS [DEVICE]]      SHAPE: see `shapes`, or "list"
+ *     build/match_engines SIZE SHAPE [ROUNDS [DEVICE]]      SHAPE: see `hard_shapes`, or "list"
  *
- * Input: a synthetic table of SIZE CPU operators and SIZE GPU operators in memory. Steps as in `sutra link`: sorted
- * starts, exclusive durations, inter-thread order, and parents of GPU operators. The CPU engine runs with one thread
+ * Input: a synthetic table of SIZE CPU operators and SIZE GPU operators in memory. The CPU engine runs with one thread
  * and with all threads, the CUDA engine on a device if there is one. Results are compared before times are printed.
  * Each round is printed, including the first.
  */
+#include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-#include "../tests/engine_tables.h"
 #include "base/threads.h"
 #include "cuda/engine_cuda.h"
+#include "generate/match_table.h"
 #ifdef HAVE_GPU_FLOORS
 #include "gpu_floors.h"
 #endif
 
-#define GAP         1000 /* of the order between threads, as sutra link has it */
 #define ROUNDS_MAX  100
 #define THREADS_MAX 256
 #define SLOW        50000000u /* operators from which the CPU engine does one round */
 
-/* Spans are for each operator; they are multiplied with the size. The first shape is like a recorded trace; in the
- * others questions come in no order, from anywhere, and times are as hard as the name says. */
-static const struct shape bench_shapes[] = {
-    {"recorded", 8, 200, 5000, true, DOUBLES},     {"nested", 8, 200, 5000, true, DOUBLES},
-    {"overlapping", 8, 200, 2000, false, DOUBLES}, {"far-overlaps", 2, 8, 1 << 16, false, DOUBLES},
-    {"equal-starts", 4, 1, 50, true, INTEGERS},    {"mixed", 8, 200, 5000, true, MIXED},
+/* Spans are for each operator; they are multiplied with the size. In these shapes, unlike "recorded", questions come in
+ * no order, from anywhere, and times are as hard as the name says. */
+static const struct table_shape hard_shapes[] = {
+    {"nested", 8, 200, 5000, true, DOUBLES},
+    {"overlapping", 8, 200, 2000, false, DOUBLES},
+    {"far-overlaps", 2, 8, 1 << 16, false, DOUBLES},
+    {"equal-starts", 4, 1, 50, true, INTEGERS},
+    {"mixed", 8, 200, 5000, true, MIXED},
     {"threads", 4096, 200, 5000, true, DOUBLES},
 };
-#define N_BENCH_SHAPES (sizeof bench_shapes / sizeof *bench_shapes)
-#define SPAN_MAX       ((int64_t)1 << 31)
+#define N_HARD_SHAPES (sizeof hard_shapes / sizeof *hard_shapes)
 
-enum step { STEP_SORT, STEP_EXCLUSIVE, STEP_ORDER, STEP_PARENTS, STEP_TOTAL, N_STEPS };
-static const char *const step_names[N_STEPS] = {"sort", "exclusive", "order", "parents", "total"};
+static const char *const step_names[N_MATCH_STEPS] = {"sort", "exclusive", "order", "parents", "total"};
 
 struct round {
-    double seconds[N_STEPS];    /* wall time of a step */
-    double device[CUDA_PHASES]; /* of the device's own work */
+    double seconds[N_MATCH_STEPS]; /* wall time of a step */
+    double device[CUDA_PHASES];    /* of the device's own work */
 };
 
 struct measured {
-    row_t *sorted, *before, *parent;
-    struct number_column exclusive;
-    struct exclusive_anomalies anomalies;
+    struct match_results results;
     struct round rounds[ROUNDS_MAX];
 };
 
@@ -60,78 +60,28 @@ static double clock_now(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Results are written before the first round, so that no round pays for new pages, and no old result is taken for one of
- * this engine. */
 static struct measured *measured_new(row_t n) {
-    struct measured *made = room(1, sizeof *made);
-    made->sorted = room(n, sizeof *made->sorted);
-    made->before = room(n, sizeof *made->before);
-    made->parent = room(n, sizeof *made->parent);
-    made->exclusive = numbers(n);
-    memset(made->sorted, 0xA5, n * sizeof *made->sorted);
-    memset(made->before, 0xA5, n * sizeof *made->before);
-    memset(made->parent, 0xA5, n * sizeof *made->parent);
-    memset(made->exclusive.bits, 0xA5, n * sizeof *made->exclusive.bits);
-    memset(made->exclusive.kind, 0xA5, n);
+    struct measured *made = calloc(1, sizeof *made);
+    if (!made || match_results_make(&made->results, n, NULL))
+        fail("memory", "the system has no more");
     return made;
 }
 
 static void measured_free(struct measured *made) {
-    free(made->sorted), free(made->before), free(made->parent);
-    free(made->exclusive.bits), free(made->exclusive.kind);
+    arena_free(&made->results.arena);
     free(made);
 }
 
-/* Makes the queries of a recorded trace: each operator launches one GPU operator, almost in time order. */
-static void ask_in_order(struct big *big) {
-    for (row_t i = 0; i < big->ops.n; i++) {
-        row_t op = i ^ 1;
-        op = op < big->ops.n ? op : i;
-        big->external[i] = (value_key)i;
-        big->wanted[i] = (value_key)op;
-        big->launch_thread[i] = big->thread[op];
-        column_set(big->launch_ts, i, number_add(number_at(big->ts, op), real(0.5)));
-    }
-}
-
 /* One round of all steps. */
-static void match(const struct engine *engine, const struct big *big, struct measured *to, struct round *round) {
-    const struct cpu_ops *ops = &big->ops;
+static void match(const struct engine *engine, const struct match_table *table, struct measured *to,
+                  struct round *round) {
     struct sutra_error error;
-    double at[N_STEPS];
-    struct sort_numbers_step by_number = {big->launch_ts, ops->n, to->sorted};
-    struct exclusive_durations_step exclusive = {ops, to->exclusive, &to->anomalies};
-    struct thread_order_step thread_order = {ops, GAP, to->before};
-    struct parents_step parents = {ops, &big->markers, &big->queries, to->parent};
-    at[0] = clock_now();
-    enum sutra_status status = engine->sort_numbers(engine->state, &by_number, &error);
-    engine->load(engine->state, ops);
-    at[1] = clock_now();
-    if (!status)
-        status = engine->exclusive_durations(engine->state, &exclusive, &error);
-    at[2] = clock_now();
-    if (!status)
-        status = engine->thread_order(engine->state, &thread_order, &error);
-    at[3] = clock_now();
-    if (!status)
-        status = engine->parents(engine->state, &parents, &error);
-    at[4] = clock_now();
-    engine->load(engine->state, NULL);
-    if (status)
+    if (match_measure(engine, table, &to->results, round->seconds, &error))
         fail(engine->name, error.message);
-    for (int i = 0; i < STEP_TOTAL; i++)
-        round->seconds[i] = at[i + 1] - at[i];
-    round->seconds[STEP_TOTAL] = at[4] - at[0];
 }
 
 static void expect_same(const struct measured *got, const struct measured *expected, row_t n, const char *what) {
-    size_t rows = n * sizeof(row_t);
-    if (memcmp(got->sorted, expected->sorted, rows) != 0 || memcmp(got->before, expected->before, rows) != 0 ||
-        memcmp(got->parent, expected->parent, rows) != 0 ||
-        memcmp(got->exclusive.bits, expected->exclusive.bits, n * sizeof(uint64_t)) != 0 ||
-        memcmp(got->exclusive.kind, expected->exclusive.kind, n) != 0 ||
-        got->anomalies.n_replaced != expected->anomalies.n_replaced ||
-        got->anomalies.n_rounded != expected->anomalies.n_rounded)
+    if (match_results_differ(&got->results, &expected->results, n))
         fail(what, "its results differ from those of the CPU engine on one thread");
 }
 
@@ -139,7 +89,7 @@ static void expect_same(const struct measured *got, const struct measured *expec
 
 static void print_round(const char *separator, const struct round *round, bool on_device) {
     printf("%s{\"seconds\": {", separator);
-    for (int i = 0; i < N_STEPS; i++)
+    for (int i = 0; i < N_MATCH_STEPS; i++)
         printf("%s\"%s\": %.9f", i ? ", " : "", step_names[i], round->seconds[i]);
     printf("}");
     for (int i = 0; i < CUDA_PHASES && on_device; i++)
@@ -158,14 +108,14 @@ static void print_rounds(const char *name, const struct measured *measured, unsi
 
 /* ---- Engines ---- */
 
-static struct measured *measure_cpu(const struct big *big, unsigned n_threads, unsigned n_rounds) {
-    struct measured *measured = measured_new(big->ops.n);
+static struct measured *measure_cpu(const struct match_table *table, unsigned n_threads, unsigned n_rounds) {
+    struct measured *measured = measured_new(table->ops.n);
     struct pool *pool = pool_create(n_threads);
     if (!pool)
         fail("threads", "the system has no more");
     struct engine engine = engine_cpu(pool);
     for (unsigned i = 0; i < n_rounds; i++)
-        match(&engine, big, measured, &measured->rounds[i]);
+        match(&engine, table, measured, &measured->rounds[i]);
     pool_free(pool);
     return measured;
 }
@@ -189,20 +139,20 @@ static void print_floors(struct engine *engine, row_t n, unsigned n_rounds) {
 }
 #endif
 
-static void measure_round_on_device(struct engine *engine, const struct big *big, struct measured *measured,
+static void measure_round_on_device(struct engine *engine, const struct match_table *table, struct measured *measured,
                                     unsigned i) {
     double before[CUDA_PHASES], after[CUDA_PHASES];
     struct round *round = &measured->rounds[i];
     cuda_engine_seconds(engine, before);
-    match(engine, big, measured, round);
+    match(engine, table, measured, round);
     cuda_engine_seconds(engine, after);
     for (int phase = 0; phase < CUDA_PHASES; phase++)
         round->device[phase] = after[phase] - before[phase];
 }
 
 /* Prints the times of the device, or why there is none. */
-static void tell_device(const struct big *big, const struct measured *expected, unsigned n_threads, unsigned n_rounds,
-                        uint32_t number) {
+static void tell_device(const struct match_table *table, const struct measured *expected, unsigned n_threads,
+                        unsigned n_rounds, uint32_t number) {
     struct cuda_engine_options options = {.device = number, .warn = say, .note = say};
     struct cuda_device device;
     struct sutra_error error;
@@ -215,15 +165,15 @@ static void tell_device(const struct big *big, const struct measured *expected, 
         return;
     }
     double open = clock_now() - begin;
-    struct measured *measured = measured_new(big->ops.n);
+    struct measured *measured = measured_new(table->ops.n);
     cuda_device_describe(number, &device);
     cuda_engine_time(&engine);
     for (unsigned i = 0; i < n_rounds; i++)
-        measure_round_on_device(&engine, big, measured, i);
-    expect_same(measured, expected, big->ops.n, "the CUDA engine");
+        measure_round_on_device(&engine, table, measured, i);
+    expect_same(measured, expected, table->ops.n, "the CUDA engine");
     printf(", \"gpu\": \"%s\", \"open\": %.6f", device.name, open);
 #ifdef HAVE_GPU_FLOORS
-    print_floors(&engine, big->ops.n, n_rounds);
+    print_floors(&engine, table->ops.n, n_rounds);
 #endif
     print_rounds("cuda", measured, n_rounds, true);
     measured_free(measured);
@@ -239,45 +189,47 @@ static unsigned processors(void) {
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
 }
 
-static struct shape shape_of(const char *name, row_t n) {
-    for (size_t i = 0; i < N_BENCH_SHAPES; i++)
-        if (strcmp(bench_shapes[i].name, name) == 0) {
-            struct shape shape = bench_shapes[i];
-            shape.span = shape.span * n < SPAN_MAX ? shape.span * n : SPAN_MAX;
-            return shape;
+/* Makes the table of a shape. */
+static void make_table(struct pool *pool, const char *name, row_t n, struct match_table *table) {
+    enum sutra_status status = SUTRA_USAGE;
+    struct sutra_error error = {.message = "no such shape"};
+    if (strcmp(name, table_shape_recorded.name) == 0)
+        status = match_table_make_recorded(pool, n, table, &error);
+    for (size_t i = 0; i < N_HARD_SHAPES; i++)
+        if (strcmp(hard_shapes[i].name, name) == 0) {
+            struct table_shape shape = table_shape_scale(&hard_shapes[i], n);
+            status = match_table_make(pool, &shape, 1, n, table, &error);
         }
-    fail(name, "no such shape");
-    return bench_shapes[0];
+    if (status)
+        fail(name, error.message);
 }
 
 int main(int argc, char **argv) {
     unsigned n_rounds = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 5, n_threads = processors();
     if (argc == 3 && strcmp(argv[2], "list") == 0) {
-        for (size_t i = 0; i < N_BENCH_SHAPES; i++)
-            printf("%s\n", bench_shapes[i].name);
+        printf("%s\n", table_shape_recorded.name);
+        for (size_t i = 0; i < N_HARD_SHAPES; i++)
+            printf("%s\n", hard_shapes[i].name);
         return 0;
     }
     double size = argc > 2 ? strtod(argv[1], NULL) : 0;
     if (!(size >= 1 && size <= 1e9) || n_rounds < 1 || n_rounds > ROUNDS_MAX)
         fail("usage", "match_engines SIZE SHAPE [ROUNDS [DEVICE]]");
     row_t n = (row_t)size;
-    struct shape shape = shape_of(argv[2], n);
-    struct big big;
+    struct match_table table;
     struct pool *pool = pool_create(n_threads);
-    make_with(pool, &shape, 1, n, &big);
+    make_table(pool, argv[2], n, &table);
     pool_free(pool);
-    if (strcmp(shape.name, bench_shapes[0].name) == 0)
-        ask_in_order(&big);
     unsigned n_on_cpu = n < SLOW ? n_rounds : 1;
-    struct measured *one = measure_cpu(&big, 1, n_on_cpu), *all = measure_cpu(&big, n_threads, n_on_cpu);
+    struct measured *one = measure_cpu(&table, 1, n_on_cpu), *all = measure_cpu(&table, n_threads, n_on_cpu);
     expect_same(all, one, n, "the CPU engine on all threads");
-    printf("{\"operators\": %" PRIu32 ", \"shape\": \"%s\", \"threads\": %u", n, shape.name, n_threads);
+    printf("{\"operators\": %" PRIu32 ", \"shape\": \"%s\", \"threads\": %u", n, argv[2], n_threads);
     print_rounds("cpu_one", one, n_on_cpu, false);
     print_rounds("cpu_all", all, n_on_cpu, false);
-    tell_device(&big, one, n_threads, n_rounds, argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0);
+    tell_device(&table, one, n_threads, n_rounds, argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0);
     printf("}\n");
     measured_free(one);
     measured_free(all);
-    big_free(&big);
+    match_table_free(&table);
     return 0;
 }

@@ -57,7 +57,7 @@ static inline void engines_close(struct engines *engines) {
     pool_free(engines->pool);
 }
 
-static inline void compare(const struct shape *shape, uint64_t seed, row_t n, unsigned n_threads, size_t memory) {
+static inline void compare(const struct table_shape *shape, uint64_t seed, row_t n, unsigned n_threads, size_t memory) {
     struct engines engines;
     engines_open_on(&engines, n_threads, false, memory, NEVER);
     compare_table(engines.engine, shape, seed, n);

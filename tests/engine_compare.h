@@ -25,8 +25,9 @@ static inline void expect_equal(const char *name, uint64_t seed, row_t n, const 
         fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", name, n, seed, difference.text);
 }
 
-static inline void compare_table(const struct engine engines[2], const struct shape *shape, uint64_t seed, row_t n) {
-    struct big big;
+static inline void compare_table(const struct engine engines[2], const struct table_shape *shape, uint64_t seed,
+                                 row_t n) {
+    struct match_table big;
     struct results results[2];
     make(shape, seed, n, &big);
     for (int e = 0; e < 2; e++) {
@@ -37,7 +38,7 @@ static inline void compare_table(const struct engine engines[2], const struct sh
     expect_equal(shape->name, seed, n, &results[1], &results[0]);
     results_free(&results[0]);
     results_free(&results[1]);
-    big_free(&big);
+    match_table_free(&big);
 }
 
 /* ---- Parents of profiler events ---- */
@@ -56,21 +57,21 @@ static inline void events_free(struct events *events) {
 /* Random events: mostly nested if `overlap` is 0; `odd` percent are malformed or unusual. */
 static inline void make_events(struct events *events, uint64_t seed, row_t n, int64_t overlap, int64_t odd) {
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15);
-    uint32_t n_threads = 1 + (uint32_t)random_below(&random, 6);
+    uint32_t n_threads = 1 + (uint32_t)xorshift_below(&random, 6);
     int64_t now = 0, inner = 4;
     *events = (struct events){
         .start = room(n, 8), .end = room(n, 8), .thread = room(n, 4), .forward = room(n, 4), .placed = room(n, 1)};
     for (row_t i = 0; i < n; i++) {
-        now += random_below(&random, 4);
-        inner = random_below(&random, 3) ? inner / 2 + 1 : 1 + random_below(&random, 60);
+        now += xorshift_below(&random, 4);
+        inner = xorshift_below(&random, 3) ? inner / 2 + 1 : 1 + xorshift_below(&random, 60);
         events->start[i] = now;
-        events->end[i] = overlap ? now + random_below(&random, overlap) : now / inner * inner + inner;
-        if (random_below(&random, 100) < odd)
-            events->end[i] = random_below(&random, 2) ? EVENT_NO_END : now - random_below(&random, 3);
-        events->thread[i] = (uint32_t)random_below(&random, n_threads);
+        events->end[i] = overlap ? now + xorshift_below(&random, overlap) : now / inner * inner + inner;
+        if (xorshift_below(&random, 100) < odd)
+            events->end[i] = xorshift_below(&random, 2) ? EVENT_NO_END : now - xorshift_below(&random, 3);
+        events->thread[i] = (uint32_t)xorshift_below(&random, n_threads);
         events->forward[i] =
-            random_below(&random, 100) < odd ? (uint32_t)random_below(&random, n_threads) : THREAD_NONE;
-        events->placed[i] = random_below(&random, 100) < odd / 2;
+            xorshift_below(&random, 100) < odd ? (uint32_t)xorshift_below(&random, n_threads) : THREAD_NONE;
+        events->placed[i] = xorshift_below(&random, 100) < odd / 2;
     }
     events->table = (struct tree_events){n,
                                          n_threads,
@@ -78,8 +79,8 @@ static inline void make_events(struct events *events, uint64_t seed, row_t n, in
                                          events->end,
                                          events->thread,
                                          events->forward,
-                                         random_below(&random, 4) ? events->placed : NULL};
-    if (random_below(&random, 4) == 0)
+                                         xorshift_below(&random, 4) ? events->placed : NULL};
+    if (xorshift_below(&random, 4) == 0)
         events->table.forward = NULL;
 }
 
@@ -120,10 +121,10 @@ static inline void compare_tensors(const struct engine engines[2], uint64_t seed
     uint32_t *device = room(n, 4), *number[2], *group[2];
     uint8_t *use = room(n, 1);
     for (row_t i = 0; i < n; i++) {
-        tensor[i] = (uint64_t)random_below(&random, 1 + n / 3) << 40;
-        storage[i] = (uint64_t)random_below(&random, 1 + n / 4) << 33;
-        device[i] = (uint32_t)random_below(&random, 2);
-        use[i] = (uint8_t)(random_below(&random, 3) ? STORAGE_INPUT : random_below(&random, 3));
+        tensor[i] = (uint64_t)xorshift_below(&random, 1 + n / 3) << 40;
+        storage[i] = (uint64_t)xorshift_below(&random, 1 + n / 4) << 33;
+        device[i] = (uint32_t)xorshift_below(&random, 2);
+        use[i] = (uint8_t)(xorshift_below(&random, 3) ? STORAGE_INPUT : xorshift_below(&random, 3));
     }
     const struct storage_uses uses = {n, tensor, storage, seed % 2 ? device : NULL, use};
     for (int e = 0; e < 2; e++) {
@@ -169,13 +170,13 @@ static inline void compare_states(const struct engine engines[2], const struct m
 
 static inline void compare_intervals(const struct engine engines[2], uint64_t seed, row_t n) {
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15);
-    uint32_t n_segments = 3 + (uint32_t)random_below(&random, 3), *segment = room(n, 4);
+    uint32_t n_segments = 3 + (uint32_t)xorshift_below(&random, 3), *segment = room(n, 4);
     int64_t *start = room(n, 8), *end = room(n, 8), now = -50;
     for (row_t i = 0; i < n; i++) {
-        now += random_below(&random, 5);
+        now += xorshift_below(&random, 5);
         start[i] = now;
-        end[i] = now + random_below(&random, 12) - (seed % 3 == 0 ? 3 : 0);
-        segment[i] = (uint32_t)random_below(&random, n_segments);
+        end[i] = now + xorshift_below(&random, 12) - (seed % 3 == 0 ? 3 : 0);
+        segment[i] = (uint32_t)xorshift_below(&random, n_segments);
     }
     struct merged merged[2];
     for (int e = 0; e < 2; e++) {
@@ -195,11 +196,11 @@ static inline void compare_intervals(const struct engine engines[2], uint64_t se
 
 static inline void compare_sums(const struct engine engines[2], uint64_t seed, row_t n) {
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15);
-    uint32_t n_keys = 1 + (uint32_t)random_below(&random, 7), *keys = room(n, 4);
+    uint32_t n_keys = 1 + (uint32_t)xorshift_below(&random, 7), *keys = room(n, 4);
     int64_t *values = room(n, 8);
     for (row_t i = 0; i < n; i++) {
-        keys[i] = (uint32_t)random_below(&random, n_keys);
-        values[i] = (int64_t)(random_bits(&random) >> random_below(&random, 64)) * (seed % 2 ? 1 : -1);
+        keys[i] = (uint32_t)xorshift_below(&random, n_keys);
+        values[i] = (int64_t)(xorshift_next(&random) >> xorshift_below(&random, 64)) * (seed % 2 ? 1 : -1);
     }
     struct moments *moments[2];
     for (int e = 0; e < 2; e++) {

@@ -10,22 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "generate/match_table.h"
 #include "match/steps.h"
 #include "match_table.h"
 
 /* ---- Tables ---- */
 
-/* Parameters of a synthetic table. */
-struct shape {
-    const char *name;
-    uint32_t n_threads;
-    int64_t span;    /* starts are below this; small: many are equal */
-    int64_t longest; /* durations are below this */
-    bool nested;     /* an operator that begins in another one of its thread ends in it */
-    enum { INTEGERS, DOUBLES, MIXED, HUGE_INTEGERS, HUGE_MIXED, WILD } times;
-};
-
-static const struct shape shapes[] = {
+static const struct table_shape shapes[] = {
     {"nested doubles", 4, 1 << 20, 5000, true, DOUBLES},
     {"nested integers with equal starts", 3, 300, 40, true, INTEGERS},
     {"overlapping doubles", 3, 1 << 16, 3000, false, DOUBLES},
@@ -42,24 +33,6 @@ static const struct shape shapes[] = {
 };
 #define N_SHAPES (sizeof shapes / sizeof *shapes)
 
-struct big {
-    struct cpu_ops ops;
-    struct number_column ts, dur;
-    uint32_t *thread;
-    value_key *external;
-    uint8_t *coalesced;
-    struct op_markers markers;
-    struct number_column marker_ts;
-    row_t *before;
-    struct parent_queries queries;
-    struct number_column launch_ts;
-    uint32_t *launch_thread;
-    value_key *wanted;
-    uint8_t *nccl;
-};
-
-#define MARKERS 5
-
 static inline void *room(row_t n, size_t size) {
     void *memory = calloc((size_t)n + 1, size);
     if (!memory)
@@ -71,145 +44,9 @@ static inline struct number_column numbers(row_t n) {
     return (struct number_column){room(n, 8), room(n, 1)};
 }
 
-static inline void big_free(struct big *big) {
-    free(big->ts.bits), free(big->ts.kind), free(big->dur.bits), free(big->dur.kind);
-    free(big->thread), free(big->external), free(big->coalesced);
-    free(big->marker_ts.bits), free(big->marker_ts.kind), free(big->before);
-    free(big->launch_ts.bits), free(big->launch_ts.kind);
-    free(big->launch_thread), free(big->wanted), free(big->nccl);
-}
-
-static inline struct number time_of(const struct shape *shape, uint64_t *random, int64_t value) {
-    const int64_t huge = ((int64_t)1 << 60) + 1;
-    bool coin = random_below(random, 2);
-    switch (shape->times) {
-    case INTEGERS:
-        return integer(value);
-    case DOUBLES:
-        return real(4391163259776.0 + (double)value / 8);
-    case MIXED:
-        return coin ? integer(value / 8) : real((double)value / 8);
-    case HUGE_INTEGERS:
-        return integer(huge + value);
-    case HUGE_MIXED:
-        return coin ? integer(huge + value) : real((double)huge + 256 * (double)(value / 256));
-    case WILD:
-        break;
-    }
-    static const double wild[] = {0, -0.0, 0x1p-1074, 1e300, 5, 7};
-    return coin ? real((double)(value - 50) / 3) : real(wild[random_below(random, 6)]);
-}
-
-static inline struct number dur_of(const struct shape *shape, uint64_t *random) {
-    int64_t value = random_below(random, shape->longest);
-    switch (shape->times) {
-    case INTEGERS:
-    case HUGE_INTEGERS:
-        return integer(value);
-    case DOUBLES:
-        return real((double)value / 8);
-    case MIXED:
-    case HUGE_MIXED:
-        return random_below(random, 2) ? integer(value) : real((double)value / 4);
-    case WILD:
-        break;
-    }
-    static const double wild[] = {-1, 0, 1e-300, 1e300, 0.1, 1.0 / 0.0};
-    return random_below(random, 2) ? real((double)value / 3) : real(wild[random_below(random, 6)]);
-}
-
-/* Cuts operators at the end of the one of their thread that they begin in. */
-static inline void nest(struct big *big) {
-    enum { DEPTH = 64 };
-    row_t(*open)[DEPTH] = room(big->ops.n_threads, sizeof *open);
-    uint32_t *depth = room(big->ops.n_threads, sizeof *depth);
-    for (row_t i = 0; i < big->ops.n; i++) {
-        uint32_t t = big->thread[i];
-        struct number start = number_at(big->ts, i);
-        struct number end = number_add(start, number_at(big->dur, i));
-        while (depth[t]) {
-            row_t top = open[t][depth[t] - 1];
-            struct number top_end = number_add(number_at(big->ts, top), number_at(big->dur, top));
-            if (number_compare(top_end, start) > 0) {
-                if (number_compare(end, top_end) > 0)
-                    column_set(big->dur, i, number_subtract(top_end, start));
-                break;
-            }
-            depth[t]--;
-        }
-        if (depth[t] < DEPTH)
-            open[t][depth[t]++] = i;
-    }
-    free(open);
-    free(depth);
-}
-
-static inline value_key random_external(uint64_t *random, row_t n) {
-    int64_t value = random_below(random, n / 4 + 8);
-    return value == 3 ? -1 : value == 4 ? KEY_ABSENT : value == 5 ? KEY_VALUES + 1 : value;
-}
-
-static inline void make_ops(struct pool *pool, const struct shape *shape, uint64_t *random, row_t n, struct big *big) {
-    struct number_column unsorted = numbers(n);
-    row_t *order = room(n, sizeof *order);
-    big->ts = numbers(n);
-    big->dur = numbers(n);
-    big->thread = room(n, sizeof *big->thread);
-    big->external = room(n, sizeof *big->external);
-    big->coalesced = room(n, 1);
-    for (row_t i = 0; i < n; i++)
-        column_set(unsorted, i, time_of(shape, random, random_below(random, shape->span)));
-    if (cpu_sort_numbers(pool, &(struct sort_numbers_step){unsorted, n, order}, NULL))
+static inline void make(const struct table_shape *shape, uint64_t seed, row_t n, struct match_table *big) {
+    if (match_table_make(NULL, shape, seed, n, big, NULL))
         abort();
-    uint32_t n_threads = 0;
-    for (row_t i = 0; i < n; i++) {
-        column_set(big->ts, i, number_at(unsorted, order[i]));
-        column_set(big->dur, i, dur_of(shape, random));
-        big->thread[i] = (uint32_t)random_below(random, n_threads < shape->n_threads ? n_threads + 1 : n_threads);
-        n_threads += big->thread[i] == n_threads;
-        big->external[i] = random_external(random, n);
-        big->coalesced[i] = random_below(random, 9) == 0;
-    }
-    free(unsorted.bits), free(unsorted.kind), free(order);
-    big->ops = (struct cpu_ops){n, n_threads, big->ts, big->dur, big->thread, big->external, big->coalesced};
-    if (shape->nested)
-        nest(big);
-}
-
-static inline void make_markers(const struct shape *shape, uint64_t *random, struct big *big) {
-    row_t before = 0;
-    big->marker_ts = numbers(MARKERS);
-    big->before = room(MARKERS, sizeof *big->before);
-    for (row_t k = 0; k < MARKERS && big->ops.n; k++) {
-        before = before + (row_t)random_below(random, (big->ops.n - before) / 2 + 1);
-        column_set(big->marker_ts, k, number_at(big->ts, before < big->ops.n ? before : big->ops.n - 1));
-        big->before[k] = before;
-    }
-    big->markers = (struct op_markers){big->ops.n ? MARKERS : 0, big->marker_ts, big->before,
-                                       (uint32_t)random_below(random, shape->n_threads + 1)};
-}
-
-/* Makes a table of n operators and n queries. `pool` may be NULL. */
-static inline void make_with(struct pool *pool, const struct shape *shape, uint64_t seed, row_t n, struct big *big) {
-    uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15);
-    make_ops(pool, shape, &random, n, big);
-    make_markers(shape, &random, big);
-    big->launch_ts = numbers(n);
-    big->launch_thread = room(n, sizeof *big->launch_thread);
-    big->wanted = room(n, sizeof *big->wanted);
-    big->nccl = room(n, 1);
-    for (row_t i = 0; i < n; i++) {
-        column_set(big->launch_ts, i, time_of(shape, &random, random_below(&random, shape->span + 9)));
-        big->launch_thread[i] =
-            random_below(&random, 20) ? (uint32_t)random_below(&random, big->ops.n_threads + 1) : UINT32_MAX;
-        big->wanted[i] = random_external(&random, n);
-        big->nccl[i] = random_below(&random, 5) < 3;
-    }
-    big->queries = (struct parent_queries){n, big->launch_ts, big->launch_thread, big->wanted, big->nccl};
-}
-
-static inline void make(const struct shape *shape, uint64_t seed, row_t n, struct big *big) {
-    make_with(NULL, shape, seed, n, big);
 }
 
 /* ---- Results ---- */
@@ -230,8 +67,8 @@ static inline void results_free(struct results *results) {
 }
 
 /* Steps that know no operators, on columns made of the table's: threads are lanes, rows are moments. */
-static inline enum sutra_status run_lanes(const struct engine *engine, const struct big *big, struct results *results,
-                                          struct sutra_error *error) {
+static inline enum sutra_status run_lanes(const struct engine *engine, const struct match_table *big,
+                                          struct results *results, struct sutra_error *error) {
     row_t n = big->ops.n;
     uint64_t *item_time = room(n, 8), *time = room(n, 8);
     uint32_t *lane = room(n, 4);
@@ -261,8 +98,8 @@ static inline enum sutra_status run_lanes(const struct engine *engine, const str
 }
 
 /* All steps on one table; the first failure's status. */
-static inline enum sutra_status run_all(const struct engine *engine, const struct big *big, struct results *results,
-                                        struct sutra_error *error) {
+static inline enum sutra_status run_all(const struct engine *engine, const struct match_table *big,
+                                        struct results *results, struct sutra_error *error) {
     row_t n = big->ops.n;
     *results = (struct results){.sorted = room(n, 4),
                                 .before = room(n, 4),

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "generate/random.h"
 #include "match/steps.h"
 
 #define TABLE_OPS 256
@@ -28,15 +29,10 @@ static inline void table_clear(struct table *table) {
     };
 }
 
-static inline void column_set(struct number_column column, row_t row, struct number x) {
-    column.bits[row] = x.bits;
-    column.kind[row] = x.kind;
-}
-
 static inline row_t table_add(struct table *table, uint32_t thread, struct number ts, struct number dur) {
     row_t row = table->ops.n++;
-    column_set(table->ops.ts, row, ts);
-    column_set(table->ops.dur, row, dur);
+    number_set(table->ops.ts, row, ts);
+    number_set(table->ops.dur, row, dur);
     table->thread[row] = thread;
     table->external[row] = -1;
     table->coalesced[row] = 0;
@@ -55,18 +51,6 @@ static inline struct number real(double value) {
 
 static inline struct number boolean(bool value) {
     return (struct number){value, NUMBER_BOOLEAN};
-}
-
-/* xorshift64*: the same sequence everywhere. */
-static inline uint64_t random_bits(uint64_t *state) {
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * UINT64_C(0x2545F4914F6CDD1D);
-}
-
-static inline int64_t random_below(uint64_t *state, int64_t limit) {
-    return (int64_t)(random_bits(state) >> 33) % limit;
 }
 
 /* A stable insertion sort of numbers, too plain to be wrong. */

@@ -4,7 +4,7 @@
 #include "cuda_compare.h"
 
 static void both_engines_agree_on_a_million_operators(void **state) {
-    static const struct shape many[] = {
+    static const struct table_shape many[] = {
         {"nested doubles", 4, 1 << 28, 5000, true, DOUBLES},
         {"overlapping doubles", 4, 1 << 28, 2000, false, DOUBLES},
         {"integers with equal starts", 2, 1 << 17, 20, true, INTEGERS},

@@ -26,7 +26,7 @@ static void a_device_that_is_too_small_works_in_pieces(void **state) {
 
 /* One operator more than fits on the device, on a single thread. */
 static void work_too_large_for_the_gpu_runs_on_the_cpu_or_fails(void **state) {
-    struct big big;
+    struct match_table big;
     struct results got, expected;
     struct sutra_error error;
     struct engines engines;
@@ -48,11 +48,11 @@ static void work_too_large_for_the_gpu_runs_on_the_cpu_or_fails(void **state) {
     assert_non_null(strstr(error.message, "--device auto"));
     engines_close(&engines);
     results_free(&expected);
-    big_free(&big);
+    match_table_free(&big);
 }
 
 static void failed_kernels_fall_back_to_the_cpu_or_are_errors(void **state) {
-    struct big big;
+    struct match_table big;
     struct results got, expected;
     struct sutra_error error;
     struct engines engines;
@@ -77,11 +77,11 @@ static void failed_kernels_fall_back_to_the_cpu_or_are_errors(void **state) {
         engines_close(&engines);
     }
     results_free(&expected);
-    big_free(&big);
+    match_table_free(&big);
 }
 
 static void distant_overlaps_run_on_the_cpu_with_a_note(void **state) {
-    static const struct shape shape = {"far overlaps", 2, 1 << 12, 1 << 14, false, DOUBLES};
+    static const struct table_shape shape = {"far overlaps", 2, 1 << 12, 1 << 14, false, DOUBLES};
     struct engines engines;
     engines_open(&engines);
     compare_table(engines.engine, &shape, 1, 5000);
@@ -90,7 +90,7 @@ static void distant_overlaps_run_on_the_cpu_with_a_note(void **state) {
 }
 
 static void a_table_that_was_not_loaded_may_change_between_steps(void **state) {
-    struct big big;
+    struct match_table big;
     struct exclusive_anomalies anomalies;
     struct engines engines;
     engines_open(&engines);
@@ -99,13 +99,13 @@ static void a_table_that_was_not_loaded_may_change_between_steps(void **state) {
     struct number_column exclusive = numbers(1);
     struct exclusive_durations_step step = {&big.ops, exclusive, &anomalies};
     for (int64_t dur = 5; dur < 7; dur++) {
-        column_set(big.dur, 0, integer(dur));
+        number_set(big.dur, 0, integer(dur));
         assert_int_equal(cuda->exclusive_durations(cuda->state, &step, NULL), SUTRA_OK);
         assert_int_equal(exclusive.bits[0], dur);
     }
     free(exclusive.bits), free(exclusive.kind);
     engines_close(&engines);
-    big_free(&big);
+    match_table_free(&big);
 }
 
 static enum sutra_status exclusive_alone(const struct engine *engine, const struct cpu_ops *ops) {
@@ -120,7 +120,7 @@ static enum sutra_status exclusive_alone(const struct engine *engine, const stru
 
 /* Memory that a step used on one side must be available to the next step on the other side. */
 static void steps_that_fit_an_empty_device_fit_after_other_steps(void **state) {
-    struct big large, small;
+    struct match_table large, small;
     struct engines engines;
     const struct engine *cuda = &engines.engine[1];
     unsigned n_fitting = 0;
@@ -133,10 +133,10 @@ static void steps_that_fit_an_empty_device_fit_after_other_steps(void **state) {
         assert_int_equal(exclusive_alone(cuda, &small.ops), alone);
         n_fitting += alone == SUTRA_OK;
         engines_close(&engines);
-        big_free(&small);
+        match_table_free(&small);
     }
     assert_in_range(n_fitting, 10, 39);
-    big_free(&large);
+    match_table_free(&large);
 }
 
 static void steps_and_copied_bytes_are_counted(void **state) {

@@ -253,58 +253,58 @@ struct shape {
 };
 
 static struct number small_integer(uint64_t *random) {
-    return integer(random_below(random, 40));
+    return integer(xorshift_below(random, 40));
 }
 
 static struct number tiny_integer(uint64_t *random) {
-    return integer(random_below(random, 8));
+    return integer(xorshift_below(random, 8));
 }
 
 static struct number one_moment(uint64_t *random) {
-    return integer(7 + (random_below(random, 8) == 0));
+    return integer(7 + (xorshift_below(random, 8) == 0));
 }
 
 static struct number kineto_ts(uint64_t *random) {
-    return real((double)(4390000000000000 + random_below(random, 20000)) / 1000.0);
+    return real((double)(4390000000000000 + xorshift_below(random, 20000)) / 1000.0);
 }
 
 /* Where the last digit of doubles changes. */
 static struct number kineto_ts_at_power(uint64_t *random) {
-    return real((double)(4398046511104000 - 10000 + random_below(random, 20000)) / 1000.0);
+    return real((double)(4398046511104000 - 10000 + xorshift_below(random, 20000)) / 1000.0);
 }
 
 static struct number kineto_dur(uint64_t *random) {
-    int64_t most = random_below(random, 3) ? 3000 : 20000;
-    return real((double)random_below(random, most) / 1000.0);
+    int64_t most = xorshift_below(random, 3) ? 3000 : 20000;
+    return real((double)xorshift_below(random, most) / 1000.0);
 }
 
 static struct number tiny_ts(uint64_t *random) {
-    return real((double)random_below(random, 1000) / 1e6);
+    return real((double)xorshift_below(random, 1000) / 1e6);
 }
 
 static struct number large_dur(uint64_t *random) {
-    return real((double)random_below(random, 1000) * (random_below(random, 2) ? 1e9 : 1e-7) + 0.123);
+    return real((double)xorshift_below(random, 1000) * (xorshift_below(random, 2) ? 1e9 : 1e-7) + 0.123);
 }
 
 /* On one grid, but with more digits between them than a double has. */
 static struct number fine_ts(uint64_t *random) {
-    return real((double)random_below(random, 1000) / 512);
+    return real((double)xorshift_below(random, 1000) / 512);
 }
 
 static struct number far_dur(uint64_t *random) {
-    double part = (double)random_below(random, 1000);
-    return random_below(random, 3) ? real(part / 512)
-                                   : real((double)((int64_t)1 << random_below(random, 51)) + part / 8);
+    double part = (double)xorshift_below(random, 1000);
+    return xorshift_below(random, 3) ? real(part / 512)
+                                     : real((double)((int64_t)1 << xorshift_below(random, 51)) + part / 8);
 }
 
 /* Ends are rounded by about as much as is forgiven. */
 static struct number forgiven_ts(uint64_t *random) {
-    return real((double)(17179869184000 + random_below(random, 5000)) / 1000.0);
+    return real((double)(17179869184000 + xorshift_below(random, 5000)) / 1000.0);
 }
 
 static struct number any_kind(uint64_t *random) {
-    int64_t value = random_below(random, 30);
-    switch (random_below(random, 4)) {
+    int64_t value = xorshift_below(random, 30);
+    switch (xorshift_below(random, 4)) {
     case 0:
         return real((double)value / 2);
     case 1:
@@ -317,41 +317,42 @@ static struct number any_kind(uint64_t *random) {
 }
 
 static struct number large_integer(uint64_t *random) {
-    return integer(((int64_t)1 << 60) + random_below(random, 600));
+    return integer(((int64_t)1 << 60) + xorshift_below(random, 600));
 }
 
 static struct number any_dur(uint64_t *random) {
-    int64_t value = random_below(random, 600);
-    return random_below(random, 2) ? real((double)value) : integer(value);
+    int64_t value = xorshift_below(random, 600);
+    return xorshift_below(random, 2) ? real((double)value) : integer(value);
 }
 
 static struct number maybe_negative(uint64_t *random) {
-    return integer(random_below(random, 20) - 4);
+    return integer(xorshift_below(random, 20) - 4);
 }
 
 static struct number whole_or_part(uint64_t *random) {
-    return random_below(random, 2) ? integer(random_below(random, 20)) : real((double)random_below(random, 80) / 4);
+    return xorshift_below(random, 2) ? integer(xorshift_below(random, 20))
+                                     : real((double)xorshift_below(random, 80) / 4);
 }
 
 static struct number part(uint64_t *random) {
-    return real((double)random_below(random, 160) / 8);
+    return real((double)xorshift_below(random, 160) / 8);
 }
 
 static struct number around_2_53(uint64_t *random) {
-    return integer(((int64_t)1 << 53) - 20 + random_below(random, 24));
+    return integer(((int64_t)1 << 53) - 20 + xorshift_below(random, 24));
 }
 
 static struct number whole_real(uint64_t *random) {
-    return real((double)random_below(random, 40));
+    return real((double)xorshift_below(random, 40));
 }
 
 static struct number extreme(uint64_t *random) {
     static const double values[] = {0, -0.0, 1, 0x1p-1074, 1e300, 1e308, INFINITY, 0.5, 3};
-    return real(values[random_below(random, 9)]);
+    return real(values[xorshift_below(random, 9)]);
 }
 
 static struct number extreme_ts(uint64_t *random) {
-    return random_below(random, 12) ? extreme(random) : real(-INFINITY);
+    return xorshift_below(random, 12) ? extreme(random) : real(-INFINITY);
 }
 
 static const struct shape shapes[] = {
@@ -376,14 +377,14 @@ static const struct shape shapes[] = {
 
 static void make(const struct shape *shape, uint64_t *random, struct table *table) {
     struct number starts[TABLE_OPS];
-    row_t n = (row_t)random_below(random, shape->most + 1);
-    int64_t n_threads = 1 + random_below(random, 3);
+    row_t n = (row_t)xorshift_below(random, shape->most + 1);
+    int64_t n_threads = 1 + xorshift_below(random, 3);
     for (row_t i = 0; i < n; i++)
         starts[i] = shape->ts(random);
     sort_plainly(starts, n);
     table_clear(table);
     for (row_t i = 0; i < n; i++)
-        table_add(table, (uint32_t)random_below(random, n_threads), starts[i], shape->dur(random));
+        table_add(table, (uint32_t)xorshift_below(random, n_threads), starts[i], shape->dur(random));
 }
 
 /* Half of the tables become nested: an operator that reaches over the end of the last open one is cut short. */
@@ -394,7 +395,7 @@ static void nest(struct table *table) {
             if (table->thread[j] != table->thread[i] || number_compare(outer, start) < 0 ||
                 number_compare(outer, end_of(&table->ops, i)) >= 0)
                 continue;
-            column_set(table->ops.dur, i, number_subtract(outer, start));
+            number_set(table->ops.dur, i, number_subtract(outer, start));
         }
 }
 
@@ -464,8 +465,8 @@ static void merged_intervals_are_not_scanned_individually(void **state) {
     for (int kind = 0; kind < 3; kind++) {
         table_clear(&table);
         for (row_t i = 0; i < TABLE_OPS; i++) {
-            int64_t length = 4 * TABLE_OPS + random_below(&random, 30 * TABLE_OPS);
-            bool whole = kind > 0 && random_below(&random, 2);
+            int64_t length = 4 * TABLE_OPS + xorshift_below(&random, 30 * TABLE_OPS);
+            bool whole = kind > 0 && xorshift_below(&random, 2);
             struct number start = kind == 0   ? real(0.1 * i + 0.01)
                                   : kind == 1 ? integer(10 * (int64_t)i)
                                               : integer(((int64_t)1 << 54) + 8 * (int64_t)i);

@@ -37,7 +37,7 @@ static void asked_clear(struct asked *asked) {
 
 static void ask(struct asked *asked, struct number ts, uint32_t thread, value_key external, bool nccl) {
     row_t row = asked->queries.n++;
-    column_set(asked->queries.launch_ts, row, ts);
+    number_set(asked->queries.launch_ts, row, ts);
     asked->thread[row] = thread;
     asked->external[row] = external;
     asked->nccl[row] = nccl;
@@ -154,7 +154,7 @@ static void no_operators_have_no_children(void **state) {
 }
 
 static void mark(struct asked *asked, struct number ts, row_t before) {
-    column_set(asked->markers.ts, asked->markers.n, ts);
+    number_set(asked->markers.ts, asked->markers.n, ts);
     asked->before[asked->markers.n++] = before;
 }
 
@@ -242,25 +242,25 @@ static row_t expect(const struct cpu_ops *ops, const struct op_markers *markers,
 }
 
 static struct number random_time(uint64_t *random, int64_t most) {
-    int64_t value = random_below(random, most);
-    return random_below(random, 2) ? integer(value / 4) : real((double)value / 4);
+    int64_t value = xorshift_below(random, most);
+    return xorshift_below(random, 2) ? integer(value / 4) : real((double)value / 4);
 }
 
 static value_key random_external(uint64_t *random) {
-    int64_t value = random_below(random, 8);
+    int64_t value = xorshift_below(random, 8);
     return value == 7 ? -1 : value ? value : KEY_VALUES;
 }
 
 /* Markers are ordered by start; at equal starts at any position among the operators with this start. */
 static void make_markers(uint64_t *random, const struct table *table, struct asked *asked, int64_t most) {
     struct number starts[MARKERS];
-    row_t n = (row_t)random_below(random, MARKERS), before = 0;
+    row_t n = (row_t)xorshift_below(random, MARKERS), before = 0;
     for (row_t k = 0; k < n; k++)
         starts[k] = random_time(random, most);
     sort_plainly(starts, n);
     for (row_t k = 0; k < n; k++) {
         while (before < table->ops.n &&
-               number_compare(number_at(table->ops.ts, before), starts[k]) < (random_below(random, 2) ? 1 : 0))
+               number_compare(number_at(table->ops.ts, before), starts[k]) < (xorshift_below(random, 2) ? 1 : 0))
             before++;
         mark(asked, starts[k], before);
     }
@@ -268,24 +268,24 @@ static void make_markers(uint64_t *random, const struct table *table, struct ask
 
 static void make(uint64_t *random, row_t n_queries, struct table *table, struct asked *asked) {
     struct number starts[TABLE_OPS];
-    row_t n = (row_t)random_below(random, 100);
-    int64_t n_threads = 1 + random_below(random, 4), coalesced = 1 + random_below(random, 4);
-    int64_t most = random_below(random, 2) ? 40 : 4000;
+    row_t n = (row_t)xorshift_below(random, 100);
+    int64_t n_threads = 1 + xorshift_below(random, 4), coalesced = 1 + xorshift_below(random, 4);
+    int64_t most = xorshift_below(random, 2) ? 40 : 4000;
     for (row_t i = 0; i < n; i++)
         starts[i] = random_time(random, most);
     sort_plainly(starts, n);
     table_clear(table);
     for (row_t i = 0; i < n; i++) {
-        table_add(table, (uint32_t)random_below(random, n_threads), starts[i], integer(0));
+        table_add(table, (uint32_t)xorshift_below(random, n_threads), starts[i], integer(0));
         table->external[i] = random_external(random);
-        table->coalesced[i] = random_below(random, coalesced) == 1;
+        table->coalesced[i] = xorshift_below(random, coalesced) == 1;
     }
     asked_clear(asked);
-    asked->markers.thread = (uint32_t)random_below(random, n_threads + 1);
+    asked->markers.thread = (uint32_t)xorshift_below(random, n_threads + 1);
     make_markers(random, table, asked, most);
     for (row_t i = 0; i < n_queries; i++)
-        ask(asked, random_time(random, most + 8), (uint32_t)random_below(random, n_threads + 1),
-            random_external(random), random_below(random, 2));
+        ask(asked, random_time(random, most + 8), (uint32_t)xorshift_below(random, n_threads + 1),
+            random_external(random), xorshift_below(random, 2));
 }
 
 static void random_queries_follow_the_rule(void **state) {

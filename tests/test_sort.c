@@ -71,7 +71,7 @@ static void integers_and_doubles_compare_exactly(void **state) {
     uint8_t kind[sizeof values / sizeof *values];
     struct number_column column = {bits, kind};
     for (row_t i = 0; i < n; i++)
-        column_set(column, i, values[i]);
+        number_set(column, i, values[i]);
     struct pool *pool = pool_create(1);
     struct engine engine = engine_cpu(pool);
     struct sutra_error error;
@@ -93,39 +93,39 @@ static struct number falling(uint64_t *random, row_t i) {
 
 static struct number few_integers(uint64_t *random, row_t i) {
     (void)i;
-    return integer(random_below(random, 5) - 2);
+    return integer(xorshift_below(random, 5) - 2);
 }
 
 static struct number any_integer(uint64_t *random, row_t i) {
     (void)i;
-    return integer((int64_t)random_bits(random));
+    return integer((int64_t)xorshift_next(random));
 }
 
 static struct number kineto(uint64_t *random, row_t i) {
-    return real((double)(4390000000000000 + 100 * (int64_t)i + random_below(random, 5000)) / 1000.0);
+    return real((double)(4390000000000000 + 100 * (int64_t)i + xorshift_below(random, 5000)) / 1000.0);
 }
 
 /* Some elements are after their sorted positions, near or far, or next to equal elements. */
 static struct number mostly_rising(uint64_t *random, row_t i) {
-    return integer(random_below(random, 5) ? (int64_t)i / 2 : (int64_t)random_below(random, i + 1) / 2);
+    return integer(xorshift_below(random, 5) ? (int64_t)i / 2 : (int64_t)xorshift_below(random, i + 1) / 2);
 }
 
 /* Blocks, each of which rises. */
 static struct number twice_rising(uint64_t *random, row_t i) {
-    return integer((int64_t)(i % 50) / 2 + random_below(random, 2));
+    return integer((int64_t)(i % 50) / 2 + xorshift_below(random, 2));
 }
 
 static struct number mixed_small(uint64_t *random, row_t i) {
     (void)i;
-    int64_t value = random_below(random, 1000) - 500;
-    return random_below(random, 2) ? integer(value) : real((double)value / 4);
+    int64_t value = xorshift_below(random, 1000) - 500;
+    return xorshift_below(random, 2) ? integer(value) : real((double)value / 4);
 }
 
 static struct number mixed_large(uint64_t *random, row_t i) {
     (void)i;
-    int64_t value = ((int64_t)1 << 55) + random_below(random, 64) - 32;
-    value = random_below(random, 2) ? value : -value;
-    return random_below(random, 2) ? integer(value) : real((double)value);
+    int64_t value = ((int64_t)1 << 55) + xorshift_below(random, 64) - 32;
+    value = xorshift_below(random, 2) ? value : -value;
+    return xorshift_below(random, 2) ? integer(value) : real((double)value);
 }
 
 static const struct {
@@ -149,9 +149,9 @@ static void numbers_of_every_shape_are_sorted_stably(void **state) {
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
             for (uint64_t seed = 1; seed <= 21; seed++) {
                 uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15);
-                row_t n = seed == 21 ? LARGE : (row_t)random_below(&random, 100);
+                row_t n = seed == 21 ? LARGE : (row_t)xorshift_below(&random, 100);
                 for (row_t i = 0; i < n; i++)
-                    column_set(column, i, shapes[s].make(&random, i));
+                    number_set(column, i, shapes[s].make(&random, i));
                 sort_and_check(pool, column, n, shapes[s].name, seed);
             }
         pool_free(pool);
@@ -178,7 +178,7 @@ static void keys_keep_their_rows_and_the_order_of_equals(void **state) {
     assert_true(keys && rows);
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
         for (row_t i = 0; i < LARGE; i++)
-            keys[i] = random_bits(&random) & masks[m];
+            keys[i] = xorshift_next(&random) & masks[m];
         for (size_t t = 0; t < 3; t++) {
             sort_keys_on(thread_counts[t], keys, sorted, rows);
             for (row_t i = 0; i < LARGE; i++) {

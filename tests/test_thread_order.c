@@ -128,28 +128,28 @@ static bool same_group(const struct cpu_ops *ops, row_t i, row_t last) {
 }
 
 static struct number random_time(uint64_t *random, int64_t most) {
-    int64_t value = random_below(random, most);
-    switch (random_below(random, 3)) {
+    int64_t value = xorshift_below(random, most);
+    switch (xorshift_below(random, 3)) {
     case 0:
         return real((double)(4000 * value) / 1000.0);
     case 1:
         return integer(value);
     default:
-        return real((double)(1000 * value + random_below(random, 1000)) / 1000.0);
+        return real((double)(1000 * value + xorshift_below(random, 1000)) / 1000.0);
     }
 }
 
 static void make(uint64_t *random, struct table *table) {
     struct number starts[TABLE_OPS];
-    row_t n = (row_t)random_below(random, 120);
-    int64_t most = random_below(random, 2) ? 30 : 20000, n_threads = 1 + random_below(random, 6);
-    bool steps = random_below(random, 2); /* many at one start, and groups that end */
+    row_t n = (row_t)xorshift_below(random, 120);
+    int64_t most = xorshift_below(random, 2) ? 30 : 20000, n_threads = 1 + xorshift_below(random, 6);
+    bool steps = xorshift_below(random, 2); /* many at one start, and groups that end */
     for (row_t i = 0; i < n; i++)
-        starts[i] = steps ? integer(2500 * random_below(random, 12)) : random_time(random, most);
+        starts[i] = steps ? integer(2500 * xorshift_below(random, 12)) : random_time(random, most);
     sort_plainly(starts, n);
     table_clear(table);
     for (row_t i = 0; i < n; i++)
-        table_add(table, (uint32_t)random_below(random, n_threads), starts[i], random_time(random, 2000));
+        table_add(table, (uint32_t)xorshift_below(random, n_threads), starts[i], random_time(random, 2000));
 }
 
 static void random_operators_follow_the_rule(void **state) {

@@ -9,7 +9,7 @@
 
 struct run {
     struct pool *pool;
-    struct big big;
+    struct match_table big;
     struct results expected;
 };
 
@@ -60,7 +60,7 @@ static void after_any_failed_cuda_call_the_cpu_is_used_without_leaks(void **stat
     print_message("%" PRIu64 " of %" PRIu64 " calls are missed\n", n_failed, n_calls);
     assert_in_range(n_failed, n_calls * 9 / 10, n_calls);
     results_free(&run.expected);
-    big_free(&run.big);
+    match_table_free(&run.big);
     pool_free(run.pool);
 }
 
