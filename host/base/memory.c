@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -83,6 +84,23 @@ static void read_pages(uint64_t *resident, uint64_t *shared) {
         *shared = n_shared * page;
     }
     fclose(file);
+}
+
+uint64_t memory_usable(void) {
+    struct rlimit space;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t limit = UINT64_MAX;
+    if (pages > 0 && page > 0)
+        limit = (uint64_t)pages * (uint64_t)page;
+    unsigned long long group_bytes = 0;
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
+    if (file && fscanf(file, "%llu", &group_bytes) == 1) /* not "max" */
+        limit = MIN(limit, group_bytes);
+    if (file)
+        fclose(file);
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+        limit = MIN(limit, space.rlim_cur / 2);
+    return limit;
 }
 
 struct memory_watch memory_start(void) {

@@ -63,6 +63,10 @@ void memory_on_large_pages(void *block, size_t bytes);
 /* Returns complete pages of a block to the system; they are zeros then. */
 void memory_return_pages(void *block, size_t bytes);
 
+/* Bytes that this process may use: of the machine, of its control group (version 2), and half of its address space,
+ * since buffers grow by doubling. */
+uint64_t memory_usable(void);
+
 struct memory_watch {
     uint64_t shared_at_start;
     uint64_t peak_anonymous; /* of the samples so far, bytes */

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -35,25 +34,9 @@
 #define EXPANSION_MAX   1000
 #define EXPANSION_SMALL ((size_t)16 << 20)
 
-/* The user's limit, or if it is 0 half of the memory that this process may use: of the machine, of its control group
- * (version 2), and a quarter of its address space, since buffers grow by doubling. */
+/* The user's limit, or if it is 0 half of the memory that this process may use. */
 static size_t input_limit(uint64_t user_limit) {
-    struct rlimit space;
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    size_t limit = SIZE_MAX / 2;
-    if (user_limit)
-        return MIN(limit, user_limit);
-    if (pages > 0 && page > 0)
-        limit = MIN(limit, (uint64_t)pages * (uint64_t)page / 2);
-    unsigned long long group_bytes = 0;
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
-    if (file && fscanf(file, "%llu", &group_bytes) == 1) /* not "max" */
-        limit = MIN(limit, group_bytes / 2);
-    if (file)
-        fclose(file);
-    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-        limit = MIN(limit, space.rlim_cur / 4);
-    return limit;
+    return MIN(SIZE_MAX / 2, user_limit ? user_limit : memory_usable() / 2);
 }
 
 /* The limit of the text that `size` compressed bytes decompress to. */
