@@ -37,6 +37,7 @@ struct cuda_device {
     uint32_t n_processors;
     uint64_t memory, free_memory; /* bytes */
     char refused[160];            /* why it is unsupported; "": supported */
+    uint32_t driver;              /* CUDA version of the driver, such as 13000 for CUDA 13.0 */
 };
 
 /* Returns the number of devices. If it is 0, `why` is set to the reason, such as a missing driver. */

@@ -312,7 +312,10 @@ static cudaError_t try_device(uint32_t number) {
 void cuda_device_describe(uint32_t number, struct cuda_device *device) {
     cudaDeviceProp properties;
     size_t free_bytes = 0, bytes = 0;
+    int driver = 0;
     memset(device, 0, sizeof *device);
+    if (cudaDriverGetVersion(&driver) == cudaSuccess)
+        device->driver = (uint32_t)driver;
     cudaError_t result = cudaGetDeviceProperties(&properties, (int)number);
     if (result == cudaSuccess) {
         memcpy(device->name, properties.name, sizeof device->name - 1);

@@ -28,6 +28,7 @@ struct sutra_device_info {
     uint64_t memory;       /* bytes */
     uint64_t free_memory;  /* bytes available now */
     char refused[160];     /* why it is unsupported; "": supported */
+    uint32_t driver;       /* CUDA version of the driver, such as 13000 for CUDA 13.0 */
 };
 
 /* Fills *device. Initializes a CUDA context, which uses several hundred megabytes of the device's memory until the
