@@ -429,7 +429,7 @@ enum sutra_status part_make(struct sutra_context *context, const struct sutra_de
                             const struct part_options *options, struct part *part, struct sutra_error *error) {
     struct part_work work = {
         .context = context, .trace = trace, .options = options, .part = part, .side = &part->sides[options->side]};
-    context_expect(context, trace->events.n);
+    context_choose_engine(context, NO_MATCHING);
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = fill_part(&work, error);
     stage_end(context);

@@ -15,6 +15,7 @@
 #include "context/context.h"
 #include "cuda/engine_cuda.h"
 #include "sutra/device.h"
+#include "text/quantities.h"
 
 /* ---- CUDA devices ---- */
 
@@ -41,6 +42,7 @@ enum sutra_status sutra_device_describe(uint32_t number, struct sutra_device_inf
     info.major = (uint32_t)found.major;
     info.minor = (uint32_t)found.minor;
     info.n_processors = found.n_processors;
+    info.driver = found.driver;
     info.memory = found.memory;
     info.free_memory = found.free_memory;
     report_give(device, &info, sizeof info);
@@ -223,10 +225,16 @@ void context_share_device(struct sutra_context *context, const struct sutra_cont
     context->owns_device = false;
     context->options.device = owner->options.device;
     context->options.device_number = owner->options.device_number;
-    context->choice.faster_from = owner->choice.faster_from;
     context->choice.cuda = device_engine(context);
     if (context->options.device == SUTRA_DEVICE_CUDA)
         context->engine = context->choice.cuda;
+}
+
+static bool device_is_open(struct shared_device *device) {
+    pthread_mutex_lock(&device->mutex);
+    bool is_open = device->is_opened && !device->status;
+    pthread_mutex_unlock(&device->mutex);
+    return is_open;
 }
 
 const char *sutra_context_engine(const struct sutra_context *context) {
@@ -242,12 +250,12 @@ const char *sutra_context_engine(const struct sutra_context *context) {
 bool context_device_counts(const struct sutra_context *context, struct cuda_engine_counts *counts) {
     struct shared_device *device = context->device;
     *counts = (struct cuda_engine_counts){0};
+    if (!device_is_open(device))
+        return false;
     pthread_mutex_lock(&device->mutex);
-    bool is_open = device->is_opened && !device->status;
-    if (is_open)
-        cuda_engine_counts(&device->cuda, counts);
+    cuda_engine_counts(&device->cuda, counts);
     pthread_mutex_unlock(&device->mutex);
-    return is_open;
+    return true;
 }
 
 size_t sutra_context_device_stages(struct sutra_context *context, const struct sutra_stage **stages) {
@@ -255,14 +263,14 @@ size_t sutra_context_device_stages(struct sutra_context *context, const struct s
     struct sutra_stage *to = context->choice.stages;
     double seconds[CUDA_PHASES];
     *stages = to;
+    if (!device_is_open(device))
+        return 0;
     pthread_mutex_lock(&device->mutex);
-    bool is_open = device->is_opened && !device->status;
-    if (is_open)
-        cuda_engine_seconds(&device->cuda, seconds);
+    cuda_engine_seconds(&device->cuda, seconds);
     pthread_mutex_unlock(&device->mutex);
-    for (size_t i = 0; i < CUDA_PHASES && is_open; i++)
+    for (size_t i = 0; i < CUDA_PHASES; i++)
         to[i] = (struct sutra_stage){cuda_phase_names[i], seconds[i]};
-    return is_open ? CUDA_PHASES : 0;
+    return CUDA_PHASES;
 }
 
 /* ---- Contexts and stages ---- */
@@ -334,7 +342,6 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
         return status;
     }
     made->choice.cpu = made->engine = engine_cpu(made->pool);
-    made->choice.faster_from = GPU_FASTER_EVENTS;
     status = add_device(made, error);
     if (status) {
         sutra_context_free(made);
@@ -406,11 +413,17 @@ size_t sutra_context_stages(const struct sutra_context *context, const struct su
 
 /* ---- The choice between the CPU and a CUDA device ---- */
 
-void gpu_faster_text(uint64_t faster_from, char *text, size_t size) {
-    if (faster_from == NEVER_FASTER)
-        snprintf(text, size, "no command was reliably faster on a GPU");
+bool gpu_calibration_differs(const struct gpu_calibration *calibration, const char *device, uint32_t driver, char *why,
+                             size_t size) {
+    if (strcmp(calibration->device, device) != 0)
+        snprintf(why, size, "the GPU is %s, calibrated was %s: run sutra devices --calibrate", device,
+                 calibration->device);
+    else if (calibration->driver != driver)
+        snprintf(why, size, "the driver has CUDA %u.%u, calibrated was CUDA %u.%u: run sutra devices --calibrate",
+                 driver / 1000, driver % 1000 / 10, calibration->driver / 1000, calibration->driver % 1000 / 10);
     else
-        snprintf(text, size, "a GPU is expected to be faster from %" PRIu64 " events on", faster_from);
+        return false;
+    return true;
 }
 
 /* Reports the engine, unless the last note was the same. */
@@ -425,38 +438,72 @@ __attribute__((format(printf, 2, 3))) static void note_engine(struct sutra_conte
     memcpy(context->choice.last_note, text, sizeof text);
 }
 
-void context_expect(struct sutra_context *context, uint64_t n_events) {
+void context_choose_engine(struct sutra_context *context, uint64_t n_ops) {
     struct engine_choice *choice = &context->choice;
-    char why[160];
+    const struct gpu_calibration *calibration = &choice->calibration;
+    const uint32_t number = context->options.device_number;
     if (context->options.device == SUTRA_DEVICE_CPU) {
         note_engine(context, "computing on the CPU, as requested");
         return;
     }
     if (context->options.device != SUTRA_DEVICE_AUTO) {
-        note_engine(context, "computing on CUDA device %" PRIu32 ", as requested", context->options.device_number);
+        note_engine(context, "computing on CUDA device %" PRIu32 ", as requested", number);
         return;
     }
+
+    /* Reasons for the CPU that are known without the driver. */
     context->engine = choice->cpu;
-    if (!gpu_is_faster(n_events, choice->faster_from)) {
-        gpu_faster_text(choice->faster_from, why, sizeof why);
-        note_engine(context, "computing on the CPU: %s; --device cuda selects a GPU", why);
+    const uint64_t min_ops = device_is_open(context->device) ? calibration->min_open_ops : calibration->min_ops;
+    if (n_ops == NO_MATCHING) {
+        note_engine(context, "computing on the CPU: --device auto uses a GPU for link and link-legacy only; --device "
+                             "cuda selects a GPU");
         return;
     }
-    /* Try only once to open the device. */
+    if (n_ops < CALIBRATED_OPS_MIN) {
+        note_engine(context,
+                    "computing on the CPU: the trace has fewer than 10,000 CPU operators; --device cuda selects a GPU");
+        return;
+    }
+    if (*calibration->why_cpu) {
+        note_engine(context, "computing on the CPU: %s; --device cuda selects a GPU", calibration->why_cpu);
+        return;
+    }
+    if (min_ops == NEVER_FASTER) {
+        note_engine(context,
+                    "computing on the CPU: to open CUDA device %" PRIu32
+                    " takes longer than it is calibrated to save; --device cuda selects a GPU",
+                    number);
+        return;
+    }
+    if (n_ops < min_ops) {
+        note_engine(context,
+                    "computing on the CPU: %s CPU operators; a GPU is calibrated as faster from %s on; --device cuda "
+                    "selects a GPU",
+                    count_text(n_ops).text, count_text(min_ops).text);
+        return;
+    }
+
+    /* Compare and open the device only once. */
     if (!choice->tried) {
+        struct cuda_device found;
         struct sutra_error error;
         struct engine *cuda;
-        if (context_device_acquire(context, &cuda, &error))
+        char why[160];
+        choice->tried = true;
+        if (number < cuda_device_count(why, sizeof why)) {
+            cuda_device_describe(number, &found);
+            gpu_calibration_differs(calibration, found.name, found.driver, choice->refused, sizeof choice->refused);
+        }
+        if (!*choice->refused && context_device_acquire(context, &cuda, &error))
             snprintf(choice->refused, sizeof choice->refused, "%s", error.message);
-        else
+        else if (!*choice->refused)
             context_device_release(context);
     }
-    choice->tried = true;
     if (*choice->refused) {
         note_engine(context, "computing on the CPU: %s", choice->refused);
         return;
     }
     context->engine = choice->cuda;
-    note_engine(context, "computing on CUDA device %" PRIu32 ": expected to be faster with %" PRIu64 " events",
-                context->options.device_number, n_events);
+    note_engine(context, "computing on CUDA device %" PRIu32 ": %s CPU operators; calibrated as faster from %s on",
+                number, count_text(n_ops).text, count_text(min_ops).text);
 }

@@ -14,31 +14,39 @@
 
 /* ---- The engine: on the CPU, or on a CUDA device ---- */
 
-/* Events from which --device auto uses a CUDA device if there is one: the smallest number for which a command is
- * reliably faster on the device than on all cores, with the time to open it. No command was, up to 10^7 events on an
- * H200 (docs/gpu.md): reading and writing take most of the time. `bench/engine --events` measures it. */
-#define NEVER_FASTER      UINT64_MAX
-#define GPU_FASTER_EVENTS NEVER_FASTER
+/* Fewest operators for which AUTO reads a calibration: a GPU cannot save much time below. */
+#define CALIBRATED_OPS_MIN 10000
 
-/* Whether a device is expected to be faster. */
-static inline bool gpu_is_faster(uint64_t n_events, uint64_t faster_from) {
-    return faster_from != NEVER_FASTER && n_events >= faster_from;
-}
+#define NEVER_FASTER UINT64_MAX
 
-/* faster_from as text for messages. */
-void gpu_faster_text(uint64_t faster_from, char *text, size_t size);
+/* The calibration of this machine (facts/calibration.h) for a context's device. */
+struct gpu_calibration {
+    bool is_known;         /* false: not read yet */
+    uint64_t min_ops;      /* operators from which the device matches faster, including the time to open it */
+    uint64_t min_open_ops; /* the same for an open device; both may be NEVER_FASTER */
+    char device[128];      /* its name */
+    uint32_t driver;       /* CUDA version of the driver, such as 13000 */
+    char why_cpu[300];     /* why the CPU matches any number of operators; "": it does not */
+};
+
+/* Whether a device is not the calibrated one; then `why` is the reason, of `size` bytes. */
+bool gpu_calibration_differs(const struct gpu_calibration *calibration, const char *device, uint32_t driver, char *why,
+                             size_t size);
 
 struct engine_choice {
     struct engine cpu, cuda; /* cuda: the steps on the context's device */
     bool tried;              /* to open the device */
     char refused[400];       /* reason of the failure */
     char last_note[600];
-    uint64_t faster_from; /* GPU_FASTER_EVENTS, less in tests */
+    struct gpu_calibration calibration;
     struct sutra_stage stages[CUDA_PHASES];
 };
 
-/* Chooses the engine for n_events events, before its first step, and reports the reason. */
-void context_expect(struct sutra_context *context, uint64_t n_events);
+/* Chooses the engine of an operation before its first step, and reports the reason. AUTO uses a device only for
+ * operations that mainly match operators, from the calibrated number on: others are slower on a GPU (docs/gpu.md).
+ * `n_ops`: CPU operators to be matched; NO_MATCHING: the operation does not mainly match operators. */
+#define NO_MATCHING UINT64_MAX
+void context_choose_engine(struct sutra_context *context, uint64_t n_ops);
 
 /*
  * A CUDA device for one context, or for contexts that work concurrently, such as one for each rank. It is opened in the

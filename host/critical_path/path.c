@@ -429,7 +429,7 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
     made->only_critical = chosen.only_critical;
     made->arrows = chosen.arrows;
     made->most_bytes = chosen.most_bytes;
-    context_expect(context, trace->events.n);
+    context_choose_engine(context, NO_MATCHING);
     stage_begin(context, "critical path", trace->events.n);
     enum sutra_status status = find_path(made, trace, &rules, given, error);
     stage_end(context);

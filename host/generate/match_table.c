@@ -245,8 +245,7 @@ enum sutra_status match_measure(const struct engine *engine, const struct match_
     return status;
 }
 
-/* A row of the table has 53 bytes, of two results 42, and the sorts and trees of the CPU engine need at most the rest
- * (measured: peak memory per operator of `sutra devices --calibrate`). */
+/* Twice the peak memory per operator of `sutra devices --calibrate --operators 5M` on the CPU (124 bytes). */
 #define ROW_BYTES 256
 
 uint64_t match_memory(uint64_t n) {

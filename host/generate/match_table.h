@@ -71,14 +71,14 @@ struct match_results {
     struct exclusive_anomalies anomalies;
 };
 
-/* Results for n operators, filled with other values, so that no round pays for new pages, and no result of an earlier
- * round is taken for one of this engine. The caller frees the arena. Errors: SUTRA_SYSTEM. */
+/* Results for n operators, filled with other values, so that no round pays for new pages, and a missing result is
+ * detected. The caller frees the arena. Errors: SUTRA_SYSTEM. */
 enum sutra_status match_results_make(struct match_results *results, row_t n, struct sutra_error *error);
 
 /* Whether any result of n operators differs. */
 bool match_results_differ(const struct match_results *a, const struct match_results *b, row_t n);
 
-/* One round of all steps; `seconds` is the wall time of each step and of all. Errors: those of the engine. */
+/* One round of all steps; `seconds` is the wall time of each step and of all. Errors: as the steps of the engine. */
 enum sutra_status match_measure(const struct engine *engine, const struct match_table *table,
                                 struct match_results *results, double seconds[N_MATCH_STEPS],
                                 struct sutra_error *error);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "context/context.h"
+#include "facts/calibration.h"
 #include "legacy/legacy.h"
 #include "link/pairing.h"
 #include "write/text.h"
@@ -198,7 +199,7 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
     struct sutra_legacy_report *found = &linking.report;
     linking.log = (struct legacy_log){.line = chosen.line, .arg = chosen.arg};
     found->n_host_nodes = host->nodes.n;
-    context_expect(context, device->events.n);
+    choose_engine_for_matching(context, device);
     stage_begin(context, "list operators", host->nodes.n);
     enum sutra_status status = read_sides(sides, context, host, device, &chosen, &linking.log, &made->arena, error);
     found->n_host_ops = sides->host.n;

@@ -16,6 +16,7 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "context/context.h"
+#include "facts/calibration.h"
 #include "facts/names.h"
 #include "facts/times.h"
 #include "facts/validity.h"
@@ -251,7 +252,7 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
                                   const struct sutra_link_options *options, struct sutra_error *error) {
     /* Check that both traces were recorded together. */
     struct pairing pairing;
-    context_expect(context, linked->device->events.n);
+    choose_engine_for_matching(context, linked->device);
     TRY(pairing_inspect(linked->host, linked->device, &pairing, error));
     TRY(pairing_check(&pairing, context, error));
 

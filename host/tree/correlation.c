@@ -387,7 +387,7 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
     made->profile = profile;
     made->report.size = sizeof made->report;
     made->kind = chosen.kind;
-    context_expect(context, profile->n);
+    context_choose_engine(context, NO_MATCHING);
     stage_begin(context, "correlate", profile->n);
     if (made->kind != SUTRA_CORRELATION_AC2G) {
         const struct sutra_sequence_columns operators = {.n = profile->n,

@@ -669,7 +669,7 @@ enum sutra_status sutra_profile_from_trace(struct sutra_context *context, const 
     TRY_ALLOC(made, error);
     made->trace = trace;
     made->strings = &trace->strings;
-    context_expect(context, trace->events.n);
+    context_choose_engine(context, NO_MATCHING);
     stage_begin(context, "build profile", trace->events.n);
     enum sutra_status status = run_steps(made, context, host, &chosen, &arena, error);
     stage_end(context);

@@ -472,7 +472,7 @@ enum sutra_status sutra_tree_build(struct sutra_context *context, const struct s
     struct sutra_tree *made = calloc(1, sizeof *made);
     TRY_ALLOC(made, error);
     made->profile = profile;
-    context_expect(context, profile->n);
+    context_choose_engine(context, NO_MATCHING);
     stage_begin(context, "event tree", profile->n);
     enum sutra_status status = build(made, context, torch_version, error);
     stage_end(context);

@@ -21,9 +21,10 @@ extern "C" {
 
 struct sutra_context;
 
-/* Where to compute. AUTO chooses per operation: a CUDA device if available and expected to be faster for the number of
- * events, else the CPU. The CPU does what the device cannot, with a warning. CUDA: the device, or an error. Results are
- * bit-identical. */
+/* Where to compute. AUTO chooses per operation. sutra_link() and sutra_legacy_link() use the CUDA device from the
+ * number of CPU operators from which `sutra devices --calibrate` measured it as faster than the CPU on this machine.
+ * Other operations, and all of them without a calibration, use the CPU. The CPU does what the device cannot, with a
+ * warning. CUDA: the device, or an error. Results are bit-identical. */
 enum sutra_device { SUTRA_DEVICE_AUTO, SUTRA_DEVICE_CPU, SUTRA_DEVICE_CUDA };
 
 /* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */

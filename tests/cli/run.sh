@@ -18,7 +18,8 @@ ln -s "$program" "$work/bin/sutra"
 ln -s "$program" "$work/bin/chakra_trace_link"
 PATH=$work/bin:$PATH
 LC_ALL=C.UTF-8
-export TOOLS DATA PATH LC_ALL
+XDG_CONFIG_HOME=$work/cwd/config # no calibration of the user's changes what scripts print
+export TOOLS DATA PATH LC_ALL XDG_CONFIG_HOME
 unset COLUMNS MANWIDTH
 
 # compare NAME STREAM: whether what came out is what is expected.

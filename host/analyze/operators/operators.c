@@ -262,7 +262,7 @@ enum sutra_status operators_run(struct sutra_context *context, const struct sutr
                                 struct sutra_error *error) {
     struct sutra_operators *made = operators_new(rules, options);
     TRY_ALLOC(made, error);
-    context_expect(context, trace->events.n);
+    context_choose_engine(context, NO_MATCHING);
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = rules->make(context, trace, captures, made, error);
     stage_end(context);

@@ -336,7 +336,7 @@ enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct
     *made = (struct sutra_dlrm){.context = context, .trace = trace, .events = &trace->events, .options = taken};
     made->report.size = sizeof made->report;
     made->report.compat = made->options.compat;
-    context_expect(context, trace->events.n);
+    context_choose_engine(context, NO_MATCHING);
     stage_begin(context, "analyze", trace->events.n);
     /* The marker outlives the caller's text. */
     if (taken.module_marker)

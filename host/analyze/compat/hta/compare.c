@@ -115,7 +115,7 @@ static enum sutra_status sum_names(struct sutra_context *context, const struct s
 static enum sutra_status names_sum(struct sutra_context *context, const struct sutra_device_trace *trace,
                                    const char *step, struct hta_names *names, struct sutra_error *error) {
     struct arena arena = {0};
-    context_expect(context, trace->events.n);
+    context_choose_engine(context, NO_MATCHING);
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = sum_names(context, trace, step, &arena, names, error);
     stage_end(context);

@@ -465,7 +465,7 @@ enum sutra_status sutra_hta_run(struct sutra_context *context, const struct sutr
                                 struct sutra_error *error) {
     struct hta_making *making;
     void *made = NULL;
-    context_expect(context, trace->events.n); /* chooses the engine */
+    context_choose_engine(context, NO_MATCHING);
     TRY(hta_making_begin(context, trace, options, false, &making, error));
     stage_begin(context, "analyze", trace->events.n);
     hta_making_do(making);
