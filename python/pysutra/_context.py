@@ -27,7 +27,8 @@ class Context:
 
     Args:
         threads: number of threads (0: one per CPU).
-        device: "auto", "cpu", "cuda", or "cuda:N" for CUDA device N.
+        device: "auto" (links use a GPU if ``sutra devices --calibrate`` measured it as faster), "cpu", "cuda", or
+            "cuda:N" for CUDA device N.
         strict: raise ``SutraError`` where input is otherwise repaired with a warning.
         lenient: repair malformed JSON and ignore fields of the wrong type instead of raising.
         progress: a function called as ``progress(stage, done, total)``, or a ``tqdm``.
