@@ -172,10 +172,12 @@ enum sutra_status context_device_acquire(struct sutra_context *context, struct e
     pthread_mutex_lock(&device->mutex);
     if (!device->is_opened)
         wait_until_open(device, context);
-    if (device->status) {
+    const enum sutra_status status = device->status;
+    if (status) {
+        error_set(error, status, "%s%s", device->error.message,
+                  context->options.device == SUTRA_DEVICE_CUDA ? WITHOUT_CUDA : "");
         pthread_mutex_unlock(&device->mutex);
-        return error_set(error, device->status, "%s%s", device->error.message,
-                         context->options.device == SUTRA_DEVICE_CUDA ? WITHOUT_CUDA : "");
+        return status;
     }
     const struct cuda_engine_options options = engine_options(context);
     cuda_engine_serve(&device->cuda, context->pool, &options);

@@ -179,7 +179,7 @@ enum sutra_status calibration_parse(const char *bytes, size_t size, struct calib
     return SUTRA_OK;
 }
 
-/* Reads the bytes of the file into `bytes`; NULL, or the reason why not. */
+/* Reads the bytes of the file into `bytes`, which are zeros; NULL, or the reason why not. */
 static const char *read_bytes(const char *path, char bytes[CALIBRATION_BYTES_MAX + SOURCE_PADDING], size_t *size) {
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
     struct stat found;
@@ -199,12 +199,11 @@ static const char *read_bytes(const char *path, char bytes[CALIBRATION_BYTES_MAX
             break;
     }
     close(file);
-    memset(bytes + *size, 0, SOURCE_PADDING);
     return why;
 }
 
 bool calibration_read(unsigned n_threads, struct calibration *calibration, char *why, size_t size) {
-    char path[PATH_MAX], bytes[CALIBRATION_BYTES_MAX + SOURCE_PADDING];
+    char path[PATH_MAX], bytes[CALIBRATION_BYTES_MAX + SOURCE_PADDING] = "";
     size_t n_bytes = 0;
     struct sutra_error error;
     struct calibration machine;

@@ -30,7 +30,7 @@ static struct number time_of(const struct table_shape *shape, uint64_t *random, 
     case HUGE_INTEGERS:
         return number_integer(huge + value);
     case HUGE_MIXED:
-        return coin ? number_integer(huge + value) : number_double((double)huge + 256 * (double)(value / 256));
+        return coin ? number_integer(huge + value) : number_double((double)huge + (double)(value - value % 256));
     case WILD:
         break;
     }
