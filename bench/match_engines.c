@@ -126,12 +126,14 @@ static void say(void *arg, const char *message) {
 }
 
 #ifdef HAVE_GPU_FLOORS
-/* Prints the floors for the columns that go to the device and the results that come from it. */
+/* Prints the floors for the bytes that each of the rounds so far has copied. */
 static void print_floors(struct engine *engine, row_t n, unsigned n_rounds) {
-    const uint64_t number = 9, ops = 2 * number + 4 + 8 + 1, queries = number + 4 + 8 + 1, results = number + 4 + 4 + 4;
+    struct cuda_engine_counts counts;
     struct gpu_floors floors;
     struct sutra_error error;
-    if (gpu_floors_measure(engine, n, n * (number + ops + queries), n * results, n_rounds, &floors, &error))
+    cuda_engine_counts(engine, &counts);
+    if (gpu_floors_measure(engine, n, counts.bytes_up / n_rounds, counts.bytes_down / n_rounds, n_rounds, &floors,
+                           &error))
         fail("floors", error.message);
     printf(
         ", \"floors\": {\"sort\": %.9f, \"up\": %.9f, \"down\": %.9f, \"up_pageable\": %.9f, \"down_pageable\": %.9f}",

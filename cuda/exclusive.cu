@@ -124,8 +124,9 @@ struct findings {
     uint32_t crossing;        /* some operator crosses another */
 };
 
-struct anomaly_counts {
+struct result_findings {
     uint64_t n_rounded, n_replaced, first_replaced; /* UINT64_MAX: none */
+    uint32_t kinds;                                 /* bits 1 << enum number_kind, of all results */
 };
 
 struct exclusive_columns {
@@ -141,7 +142,7 @@ struct exclusive_columns {
     uint8_t *verdict;   /* by row: enum exclusive_verdict */
     struct number_column exclusive;
     struct findings *findings;
-    struct anomaly_counts *anomalies;
+    struct result_findings *result_findings;
 };
 
 SHARED struct number start_at(const struct exclusive_columns &c, row_t slot) {
@@ -406,31 +407,45 @@ SHARED void settle(const struct exclusive_columns &c, row_t row) {
         set_flag(&c.left[c.table.thread[row]]);
 }
 
-/* Anomalies are counted where the result counts. */
-SHARED void count_anomaly(const struct exclusive_columns &c, row_t row) {
-    if (c.verdict[row] == EXCLUSIVE_EXACT || c.left[c.table.thread[row]])
-        return;
-    if (c.verdict[row] == EXCLUSIVE_ROUNDED) {
-        add_to(&c.anomalies->n_rounded, (uint64_t)1);
-        return;
+/* Counts anomalies, except on threads that are left to the CPU. */
+SHARED void inspect_results(const struct exclusive_columns &c, row_t first) {
+    struct result_findings found = {0, 0, UINT64_MAX, 0};
+    for (uint64_t i = first; i < c.table.n; i += SHARES) {
+        row_t row = (row_t)i;
+        found.kinds |= 1u << c.exclusive.kind[row];
+        if (c.verdict[row] == EXCLUSIVE_EXACT || c.left[c.table.thread[row]])
+            continue;
+        bool replaced = c.verdict[row] == EXCLUSIVE_REPLACED;
+        found.n_rounded += !replaced;
+        found.n_replaced += replaced;
+        if (replaced && row < found.first_replaced)
+            found.first_replaced = row;
     }
-    add_to(&c.anomalies->n_replaced, (uint64_t)1);
-    keep_min(&c.anomalies->first_replaced, (uint64_t)row);
+    if (found.n_rounded)
+        add_to(&c.result_findings->n_rounded, found.n_rounded);
+    if (found.n_replaced)
+        add_to(&c.result_findings->n_replaced, found.n_replaced);
+    keep_min(&c.result_findings->first_replaced, found.first_replaced);
+    set_bits(&c.result_findings->kinds, found.kinds);
 }
 
+/* Kinds of results are copied only if there are several. */
 static void bring_down(struct gpu *gpu, const struct exclusive_columns *c, struct exclusive_durations_step *step) {
-    struct anomaly_counts counts = {0, 0, UINT64_MAX};
+    struct result_findings found = {0, 0, UINT64_MAX, 0};
     uint8_t *left = static_cast<uint8_t *>(calloc((size_t)c->table.n_threads + 1, 1));
     gpu_enter(gpu, GPU_DOWN);
     if (!left)
         gpu_end(gpu, GPU_NO_MEMORY);
+    gpu_down(gpu, &found, c->result_findings, 1);
     gpu_down(gpu, step->exclusive.bits, c->exclusive.bits, c->table.n);
-    gpu_down(gpu, step->exclusive.kind, c->exclusive.kind, c->table.n);
+    if (found.kinds & (found.kinds - 1))
+        gpu_down(gpu, step->exclusive.kind, c->exclusive.kind, c->table.n);
+    else
+        gpu_fill_host(gpu, step->exclusive.kind, (int)bits_of(found.kinds >> 1), c->table.n);
     gpu_down(gpu, left, c->left, c->table.n_threads);
-    gpu_down(gpu, &counts, c->anomalies, 1);
     if (gpu_arrived(gpu) && left) {
-        row_t first = counts.first_replaced < c->table.n ? (row_t)counts.first_replaced : ROW_NONE;
-        *step->anomalies = {counts.n_rounded, counts.n_replaced, first, 0};
+        row_t first = found.first_replaced < c->table.n ? (row_t)found.first_replaced : ROW_NONE;
+        *step->anomalies = {found.n_rounded, found.n_replaced, first, 0};
         compute_on_cpu(gpu, step, left);
     }
     free(left);
@@ -441,12 +456,12 @@ void gpu_exclusive_durations(struct gpu *gpu, struct exclusive_durations_step *s
     table_need_times(gpu, table);
     row_t n = table->n;
     struct findings findings = {UINT64_MAX, 0, 0, 0, 0};
-    struct anomaly_counts anomalies = {0, 0, UINT64_MAX};
+    struct result_findings results = {0, 0, UINT64_MAX, 0};
     gpu_enter(gpu, GPU_EXCLUSIVE);
     struct exclusive_columns c = {};
     c.table = *table;
     c.findings = gpu_up(gpu, &findings, 1);
-    c.anomalies = gpu_up(gpu, &anomalies, 1);
+    c.result_findings = gpu_up(gpu, &results, 1);
     gpu_ready(gpu);
     c.rows = gpu_take<row_t>(gpu, n);
     c.slot = gpu_take<row_t>(gpu, n);
@@ -466,6 +481,6 @@ void gpu_exclusive_durations(struct gpu *gpu, struct exclusive_durations_step *s
     c.verdict = gpu_take<uint8_t>(gpu, n);
     c.exclusive = gpu_take_numbers(gpu, n);
     gpu_each<settle>(gpu, n, c);
-    gpu_each<count_anomaly>(gpu, n, c);
+    gpu_each_share<inspect_results>(gpu, n, c);
     bring_down(gpu, &c, step);
 }

@@ -78,6 +78,16 @@ struct gpu_remarks {
     bool overwriting; /* results overwrite inputs, which are lost if the GPU fails now */
 };
 
+/* A column that arrives with half the bytes of each element, and is widened on the GPU. */
+struct narrow_column {
+    void *wide;
+    const void *narrow;
+    row_t n;
+    bool has_ids; /* else thread numbers */
+};
+
+#define NARROW_MAX 4 /* columns between two calls of gpu_ready() */
+
 struct gpu_device; /* private to runtime.cu */
 
 struct gpu {
@@ -87,7 +97,9 @@ struct gpu {
     enum gpu_memory_kind taking;
     size_t limit; /* maximum bytes on the device */
     struct gpu_table table;
-    const struct cpu_ops *loaded; /* operators whose columns are unchanged between steps; NULL: none */
+    const struct cpu_ops *loaded;            /* operators whose columns are unchanged between steps; NULL: none */
+    struct narrow_column narrow[NARROW_MAX]; /* to be widened by gpu_ready() */
+    unsigned n_narrow;
     bool planning;
     bool failed;
     char failure[240];        /* message of the first failure, including CUDA's error */
@@ -136,12 +148,31 @@ void gpu_release(struct gpu *gpu, size_t mark);
 
 /* ---- Copies to the GPU (up) and from the GPU (down) ---- */
 
-/* Both count the bytes. */
+/* All copies count their bytes. */
 void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes);
 void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes); /* waits for the end */
-void gpu_ready(struct gpu *gpu);                                                 /* device */
-void gpu_fill(struct gpu *gpu, void *to, int byte, uint64_t bytes);              /* device */
-void gpu_enter(struct gpu *gpu, enum gpu_phase phase);                           /* device */
+void gpu_ready(struct gpu *gpu);
+void gpu_fill(struct gpu *gpu, void *to, int byte, uint64_t bytes); /* device */
+void gpu_enter(struct gpu *gpu, enum gpu_phase phase);              /* device */
+
+/*
+ * Columns of a trace that need few bytes:
+ *
+ *     kinds, flags     one value if all are equal, as in nearly all traces
+ *     thread numbers   16 bits each if all numbers in use are below THREAD_LIMIT; larger ones arrive as THREAD_LIMIT
+ *     ids              32 bits each if all fit, see narrow_id()
+ *
+ * The last two take scratch memory, which can be released after gpu_ready().
+ */
+
+#define THREAD_LIMIT 0xFFFFu
+
+void gpu_copy_up_bytes(struct gpu *gpu, uint8_t *to, const uint8_t *from, row_t n);
+void gpu_copy_up_threads(struct gpu *gpu, uint32_t *to, const uint32_t *from, row_t n, uint64_t n_threads);
+void gpu_copy_up_ids(struct gpu *gpu, value_key *to, const value_key *from, row_t n);
+
+/* Fills memory of the host in parallel. */
+void gpu_fill_host(struct gpu *gpu, void *to, int byte, uint64_t bytes);
 
 template <class T> T *gpu_up(struct gpu *gpu, const T *from, uint64_t n) {
     T *to = gpu_take<T>(gpu, n);
@@ -197,9 +228,14 @@ bool device_allocate(struct gpu *gpu, uint8_t **base, size_t bytes); /* device; 
 void device_free(struct gpu *gpu, uint8_t *base);                    /* device */
 void device_wait(struct gpu *gpu);                                   /* device: waits for all work; records failures */
 
-/* Device: at least one byte, and the GPU is not idle. device_copy_down() waits for the end. */
-void device_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes);
+/* Writes `bytes` from twice as many. */
+typedef void narrow_bytes(void *to, const void *from, size_t bytes);
+
+/* Device: at least one byte, and the GPU is not idle. `narrow` makes the bytes that travel; NULL: they are copied.
+ * device_copy_down() waits for the end. */
+void device_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes, narrow_bytes *narrow);
 void device_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes);
+void device_ready(struct gpu *gpu);
 
 /* Records a failure, unless one is recorded already. */
 __attribute__((format(printf, 2, 3))) void gpu_fail(struct gpu *gpu, const char *format, ...);

@@ -48,6 +48,7 @@ struct column_copy {
     uint8_t *to;
     const uint8_t *from;
     uint64_t bytes, first_block;
+    narrow_bytes *narrow; /* see device_copy_up() */
 };
 
 /* Copies of columns between host and device. Copier k does the blocks k, k + n_copiers, ... of all columns. */
@@ -111,6 +112,7 @@ struct block {
     uint8_t *to;
     const uint8_t *from;
     size_t bytes;
+    narrow_bytes *narrow;
 };
 
 static struct block block_at(const struct column_transfer *transfer, uint64_t index) {
@@ -118,8 +120,8 @@ static struct block block_at(const struct column_transfer *transfer, uint64_t in
     while (index < column->first_block)
         column--;
     uint64_t offset = (index - column->first_block) * transfer->block_bytes, left = column->bytes - offset;
-    return {column->to + offset, column->from + offset,
-            (size_t)(left < transfer->block_bytes ? left : transfer->block_bytes)};
+    return {column->to + offset, column->from + (column->narrow ? 2 * offset : offset),
+            (size_t)(left < transfer->block_bytes ? left : transfer->block_bytes), column->narrow};
 }
 
 /* Waits until the last transfer of the copier's next slot is done. */
@@ -138,7 +140,10 @@ static void copy_blocks_up(void *arg, size_t copier) {
         result = next_slot(device, copier, &slot);
         if (result)
             break;
-        memcpy(slot->bytes, block.from, block.bytes);
+        if (block.narrow)
+            block.narrow(slot->bytes, block.from, block.bytes);
+        else
+            memcpy(slot->bytes, block.from, block.bytes);
         result = cudaMemcpyAsync(block.to, slot->bytes, block.bytes, cudaMemcpyHostToDevice, device->copies);
         if (!result)
             result = cudaEventRecord(slot->moved, device->copies);
@@ -173,17 +178,20 @@ static void copy_blocks_down(void *arg, size_t copier) {
     transfer->result[copier] = result;
 }
 
-static void transfer_add(struct column_transfer *transfer, void *to, const void *from, uint64_t bytes) {
+static void transfer_add(struct column_transfer *transfer, void *to, const void *from, uint64_t bytes,
+                         narrow_bytes *narrow) {
     transfer->columns[transfer->n_columns++] = {static_cast<uint8_t *>(to), static_cast<const uint8_t *>(from), bytes,
-                                                0};
+                                                0, narrow};
     transfer->bytes += bytes;
 }
+
+#define ELEMENT_BYTES 8 /* blocks do not divide elements */
 
 /* Does the copies and clears the transfer. Blocks are as large as slots, or smaller so that each copier has some. */
 static void transfer_run(struct gpu *gpu, struct column_transfer *transfer,
                          void (*copy_blocks)(void *transfer, size_t copier), const char *what) {
     struct gpu_device *device = gpu->device;
-    uint64_t share = transfer->bytes / (2 * device->n_copiers);
+    uint64_t share = transfer->bytes / (2 * device->n_copiers) / ELEMENT_BYTES * ELEMENT_BYTES;
     transfer->device = device;
     transfer->block_bytes = share < LEAST_BYTES ? LEAST_BYTES : share > SLOT_BYTES ? SLOT_BYTES : share;
     for (unsigned i = 0; i < transfer->n_columns; i++) {
@@ -208,22 +216,22 @@ static void start_copies(struct gpu *gpu) {
         transfer_run(gpu, &device->waiting, copy_blocks_up, "copying to the device");
 }
 
-void device_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
+void device_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes, narrow_bytes *narrow) {
     if (gpu->device->waiting.n_columns == MOST_COLUMNS)
         start_copies(gpu);
     if (gpu->failed)
         return;
-    transfer_add(&gpu->device->waiting, to, from, bytes);
+    transfer_add(&gpu->device->waiting, to, from, bytes, narrow);
     gpu->device->waiting.after_kernels |= gpu->taking == GPU_SCRATCH;
 }
 
 void device_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
     struct column_transfer transfer = {};
-    transfer_add(&transfer, to, from, bytes);
+    transfer_add(&transfer, to, from, bytes, NULL);
     transfer_run(gpu, &transfer, copy_blocks_down, "copying from the device");
 }
 
-void gpu_ready(struct gpu *gpu) {
+void device_ready(struct gpu *gpu) {
     struct gpu_device *device = gpu->device;
     if (!gpu_idle(gpu))
         start_copies(gpu);

@@ -69,13 +69,19 @@ struct gpu_table *table_of(struct gpu *gpu, const struct cpu_ops *ops) {
 void table_need_times(struct gpu *gpu, struct gpu_table *table) {
     if (table->ready)
         return;
+    size_t mark = gpu_mark(gpu);
     gpu->taking = GPU_TABLE;
+    uint32_t *thread = gpu_take<uint32_t>(gpu, table->n);
     table->by_thread = groups_take(gpu, table->n, table->n_threads, true);
     table->external = gpu_take<value_key>(gpu, table->n);
     table->coalesced = gpu_take<uint8_t>(gpu, table->n);
     gpu_enter(gpu, GPU_UP);
-    table->thread = gpu_up(gpu, table->ops->thread, table->n);
+    table->thread = thread;
+    gpu_copy_up_threads(gpu, thread, table->ops->thread, table->n, table->n_threads);
     gpu_ready(gpu);
+    gpu->taking = GPU_SCRATCH;
+    gpu_release(gpu, mark);
+    gpu->taking = GPU_TABLE;
     gpu_enter(gpu, GPU_SORT);
     groups_fill(gpu, &table->by_thread, table->thread, table->n, table->n_threads);
     gpu_enter(gpu, GPU_UP);
@@ -89,10 +95,12 @@ void table_need_times(struct gpu *gpu, struct gpu_table *table) {
 void table_need_names(struct gpu *gpu, struct gpu_table *table) {
     if (table->has_names)
         return;
+    size_t mark = gpu_mark(gpu);
     gpu_enter(gpu, GPU_UP);
-    gpu_copy_up(gpu, table->external, table->ops->external, table->n * sizeof *table->external);
-    gpu_copy_up(gpu, table->coalesced, table->ops->coalesced, table->n);
+    gpu_copy_up_ids(gpu, table->external, table->ops->external, table->n);
+    gpu_copy_up_bytes(gpu, table->coalesced, table->ops->coalesced, table->n);
     gpu_ready(gpu);
+    gpu_release(gpu, mark);
     table->has_names = !gpu_idle(gpu);
 }
 

@@ -45,8 +45,11 @@ void device_wait(struct gpu *gpu) {
     (void)gpu;
 }
 
-void device_copy_up(struct gpu *, void *to, const void *from, uint64_t bytes) {
-    memcpy(to, from, bytes);
+void device_copy_up(struct gpu *, void *to, const void *from, uint64_t bytes, narrow_bytes *narrow) {
+    if (narrow)
+        narrow(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
 }
 
 void device_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
@@ -55,7 +58,7 @@ void device_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t byte
         *static_cast<uint8_t *>(to) ^= 1;
 }
 
-void gpu_ready(struct gpu *gpu) {
+void device_ready(struct gpu *gpu) {
     (void)gpu;
 }
 

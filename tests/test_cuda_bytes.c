@@ -1,0 +1,165 @@
+/*
+ * test_cuda_bytes.c - tests how many bytes the CUDA engine copies to and from the device for one matching (sorted starts,
+ * exclusive durations, order between threads, parents), with the CPU in place of the device (host_gpu.cpp). Columns that
+ * travel with fewer bytes give the results of the CPU engine.
+ */
+#include "cuda_compare.h"
+
+#define N 80000
+
+static const struct shape recorded = {"recorded", 8, (int64_t)200 * N, 5000, true, DOUBLES};
+
+/* The queries of a recorded trace: each operator launches one GPU operator. Neighbours change places if `swap` is 1. */
+static void set_queries(struct big *big, row_t swap) {
+    for (row_t i = 0; i < big->ops.n; i++) {
+        row_t op = (i ^ swap) < big->ops.n ? i ^ swap : i;
+        big->external[i] = (value_key)i;
+        big->wanted[i] = (value_key)op;
+        big->launch_thread[i] = big->thread[op];
+        column_set(big->launch_ts, i, number_add(number_at(big->ts, op), real(0.5)));
+    }
+}
+
+/* Replaces the threads. */
+static void set_threads(struct big *big, uint32_t n_threads) {
+    for (row_t i = 0; i < big->ops.n; i++) {
+        big->thread[i] = i % n_threads;
+        big->launch_thread[i] = i % 3 ? i * 7 % n_threads : i * 7;
+    }
+    big->ops.n_threads = n_threads;
+}
+
+static enum sutra_status match(const struct engine *engine, const struct big *big, struct results *results) {
+    const struct cpu_ops *ops = &big->ops;
+    struct sort_numbers_step by_number = {big->launch_ts, ops->n, results->sorted};
+    struct exclusive_durations_step exclusive = {ops, results->exclusive, &results->anomalies};
+    struct thread_order_step thread_order = {ops, 1000, results->before};
+    struct parents_step parents = {ops, &big->markers, &big->queries, results->parent};
+    enum sutra_status status = engine->sort_numbers(engine->state, &by_number, NULL);
+    engine->load(engine->state, ops);
+    if (!status)
+        status = engine->exclusive_durations(engine->state, &exclusive, NULL);
+    if (!status)
+        status = engine->thread_order(engine->state, &thread_order, NULL);
+    if (!status)
+        status = engine->parents(engine->state, &parents, NULL);
+    engine->load(engine->state, NULL);
+    return status;
+}
+
+/* Copied bytes of a matching, after all steps had the results of the CPU engine. */
+static uint64_t bytes_of_matching(const char *name, const struct big *big) {
+    struct results results[2];
+    struct engines engines;
+    struct sutra_error error;
+    struct cuda_engine_counts before, after;
+    engines_open(&engines);
+    for (int e = 0; e < 2; e++)
+        assert_int_equal(run_all(&engines.engine[e], big, &results[e], &error), SUTRA_OK);
+    expect_equal(name, 1, big->ops.n, &results[1], &results[0]);
+    memset(results[1].exclusive.kind, 0xA5, big->ops.n);
+    cuda_engine_counts(&engines.engine[1], &before);
+    assert_int_equal(match(&engines.engine[1], big, &results[1]), SUTRA_OK);
+    cuda_engine_counts(&engines.engine[1], &after);
+    expect_equal(name, 1, big->ops.n, &results[1], &results[0]);
+    results_free(&results[0]);
+    results_free(&results[1]);
+    engines_close(&engines);
+    return after.bytes_up + after.bytes_down - before.bytes_up - before.bytes_down;
+}
+
+static void expect_bytes_per_operator(const char *name, const struct big *big, double expected) {
+    double bytes = (double)bytes_of_matching(name, big) / big->ops.n;
+    if (bytes < expected || bytes > expected + 0.01)
+        fail_msg("%s: %.3f bytes are copied for an operator, not %.3f", name, bytes, expected);
+}
+
+/* Up: starts 8, operators 2 + 8 + 8 + 4 + 1, queries 8 + 2 + 4 + 1; down: order 4, durations 8, order between threads 4,
+ * parents 4. */
+static void a_recorded_trace_copies_at_most_68_bytes_per_operator(void **state) {
+    struct big big;
+    make(&recorded, 1, N, &big);
+    set_queries(&big, 1);
+    expect_bytes_per_operator("recorded", &big, 66);
+    set_queries(&big, 0);
+    expect_bytes_per_operator("ascending starts", &big, 62);
+    memset(big.coalesced, 0, N);
+    memset(big.nccl, 1, N);
+    expect_bytes_per_operator("equal flags", &big, 60);
+    big.nccl[N / 2] = 0;
+    expect_bytes_per_operator("one other flag", &big, 61);
+    big_free(&big);
+}
+
+static void kinds_of_numbers_are_copied_if_they_differ(void **state) {
+    static const struct shape mixed = {"mixed", 8, (int64_t)200 * N, 5000, true, MIXED};
+    struct big big;
+    make(&mixed, 1, N, &big);
+    set_queries(&big, 1);
+    expect_bytes_per_operator("mixed", &big, 66 + 3); /* the sorted starts, those of queries, are doubles */
+    big_free(&big);
+    make(&recorded, 1, N, &big);
+    set_queries(&big, 1);
+    column_set(big.dur, N - 1, integer(5));
+    expect_bytes_per_operator("one integer", &big, 66 + 2); /* the kind of its exclusive duration */
+    big_free(&big);
+}
+
+static void threads_from_65535_on_are_copied_with_32_bits(void **state) {
+    static const struct shape overlapping = {"threads", 8, (int64_t)200 * N, 2000, false, DOUBLES};
+    static const struct {
+        uint32_t n_threads;
+        double bytes;
+    } cases[] = {{1000, 66}, {65534, 66}, {65535, 70}, {70000, 70}};
+    static const uint32_t marked[] = {65535, 65536};
+    struct big big;
+    make(&overlapping, 1, N, &big);
+    set_queries(&big, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_threads(&big, cases[i].n_threads);
+        big.markers.thread = cases[i].n_threads;
+        /* A flag for each thread comes down. */
+        expect_bytes_per_operator("threads", &big, cases[i].bytes + (double)cases[i].n_threads / N);
+        for (size_t k = 0; cases[i].bytes < 70 && k < sizeof marked / sizeof *marked; k++) {
+            big.markers.thread = marked[k];
+            bytes_of_matching("markers", &big);
+        }
+    }
+    big_free(&big);
+}
+
+static void ids_that_are_small_are_copied_with_32_bits(void **state) {
+    static const struct {
+        value_key id;
+        double bytes;
+    } cases[] = {
+        {KEY_ABSENT, 66},
+        {KEY_ABSENT + 0xFFFF, 66},
+        {KEY_ABSENT + 0x10000, 70},
+        {-0x10001, 70},
+        {-0x10000, 66},
+        {(value_key)UINT32_MAX - 0x20000, 66},
+        {(value_key)UINT32_MAX - 0x1FFFF, 70},
+        {INT64_MAX, 70},
+    };
+    struct big big;
+    make(&recorded, 1, N, &big);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_queries(&big, 1);
+        big.external[N - 3] = cases[i].id;
+        expect_bytes_per_operator("id of an operator", &big, cases[i].bytes);
+        big.wanted[0] = big.wanted[N - 2] = cases[i].id;
+        expect_bytes_per_operator("id of both", &big, cases[i].bytes > 66 ? 74 : 66);
+    }
+    big_free(&big);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_recorded_trace_copies_at_most_68_bytes_per_operator),
+        cmocka_unit_test(kinds_of_numbers_are_copied_if_they_differ),
+        cmocka_unit_test(threads_from_65535_on_are_copied_with_32_bits),
+        cmocka_unit_test(ids_that_are_small_are_copied_with_32_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
