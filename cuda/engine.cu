@@ -156,6 +156,7 @@ void cuda_engine_counts(const struct engine *engine, struct cuda_engine_counts *
 }
 
 void engine_cuda_fill(struct cuda_engine *made, struct engine *engine) {
+    made->gpu.columns = made->options.columns;
     *engine = {};
     engine->name = "cuda";
     engine->state = made;

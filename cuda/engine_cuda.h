@@ -47,9 +47,18 @@ uint32_t cuda_device_count(char *why, size_t size);
  * process ends. */
 void cuda_device_describe(uint32_t number, struct cuda_device *device);
 
+/* Columns in device memory, for tests: apart from each other, so that sanitizers and checks of the padding between them
+ * detect accesses beyond a column. Slow. */
+enum cuda_columns {
+    COLUMNS_TOGETHER,
+    COLUMNS_APART,         /* fresh columns are filled with 0xA5 */
+    COLUMNS_APART_UNFILLED /* for tools that detect reads of uninitialized memory */
+};
+
 struct cuda_engine_options {
     uint32_t device;
-    uint64_t memory;    /* maximum bytes on the device; 0: all free memory */
+    uint64_t memory; /* maximum bytes on the device; 0: all free memory */
+    enum cuda_columns columns;
     bool may_fall_back; /* the CPU does what the device cannot, with a warning; else an error */
     void (*warn)(void *arg, const char *message);
     void (*note)(void *arg, const char *message);

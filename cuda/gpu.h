@@ -37,9 +37,11 @@ extern "C" {
 enum gpu_memory_kind { GPU_TABLE, GPU_SCRATCH };
 
 struct gpu_memory {
-    uint8_t *base;
+    uint8_t *base; /* NULL: columns are apart */
     size_t size;
-    size_t used, most; /* now, and the maximum since planning began */
+    size_t used, most;          /* now, and the maximum since planning began */
+    struct apart_column *apart; /* private to gpu.cu */
+    size_t n_apart;
 };
 
 /* Rows grouped by a small number, such as their thread; see groups_fill() in table.h. */
@@ -95,6 +97,7 @@ struct gpu {
     struct pool *pool; /* threads that copy to pinned memory */
     struct gpu_memory memory[2];
     enum gpu_memory_kind taking;
+    enum cuda_columns columns;
     size_t limit; /* maximum bytes on the device */
     struct gpu_table table;
     const struct cpu_ops *loaded;            /* operators whose columns are unchanged between steps; NULL: none */
@@ -225,7 +228,7 @@ void gpu_scan_ends(struct gpu *gpu, struct segment_end *values, row_t n);   /* d
 
 void device_begin(struct gpu *gpu);                                  /* device: starts a step on this thread */
 bool device_allocate(struct gpu *gpu, uint8_t **base, size_t bytes); /* device; false: out of memory */
-void device_free(struct gpu *gpu, uint8_t *base);                    /* device */
+void device_free(struct gpu *gpu, uint8_t *base);                    /* device; gpu NULL: reports no failure */
 void device_wait(struct gpu *gpu);                                   /* device: waits for all work; records failures */
 
 /* Writes `bytes` from twice as many. */

@@ -102,8 +102,9 @@ bool device_allocate(struct gpu *gpu, uint8_t **base, size_t bytes) {
 }
 
 void device_free(struct gpu *gpu, uint8_t *base) {
-    (void)gpu;
-    cudaFree(base);
+    cudaError_t result = cudaFree(base);
+    if (gpu)
+        check(gpu, result, "cudaFree");
 }
 
 /* ---- Copies ---- */

@@ -49,8 +49,11 @@ void groups_fill(struct gpu *gpu, struct groups *groups, const uint32_t *number,
 }
 
 void table_drop(struct gpu *gpu) {
+    enum gpu_memory_kind taking = gpu->taking;
+    gpu->taking = GPU_TABLE;
+    gpu_release(gpu, 0);
+    gpu->taking = taking;
     gpu->table = {};
-    gpu->memory[GPU_TABLE].used = 0;
 }
 
 struct gpu_table *table_of(struct gpu *gpu, const struct cpu_ops *ops) {

@@ -33,9 +33,13 @@ struct engines {
     struct said said;
 };
 
+/* HOST_GPU_COLUMNS=apart in the environment runs all tests with columns apart. */
 static inline struct cuda_engine_options options_for(bool may_fall_back, struct said *said) {
-    return (struct cuda_engine_options){
-        .may_fall_back = may_fall_back, .warn = on_warning, .note = on_note, .arg = said};
+    return (struct cuda_engine_options){.columns = getenv("HOST_GPU_COLUMNS") ? COLUMNS_APART : COLUMNS_TOGETHER,
+                                        .may_fall_back = may_fall_back,
+                                        .warn = on_warning,
+                                        .note = on_note,
+                                        .arg = said};
 }
 
 /* The CUDA engine on a device of so many bytes, which fails from a kernel on. */

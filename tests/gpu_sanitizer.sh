@@ -1,6 +1,6 @@
 # gpu_sanitizer.sh - runs the steps of the CUDA engine under the tools of compute-sanitizer: accesses out of bounds,
-# races in shared memory, reads of uninitialized memory, misuse of barriers. compute-sanitizer is searched in the path
-# and next to nvcc.
+# races in shared memory, reads of uninitialized memory, misuse of barriers. Columns are apart from each other, so that
+# the tools detect accesses beyond a column. compute-sanitizer is searched in the path and next to nvcc.
 #
 # usage: gpu_sanitizer.sh [TOOL [NAME...]]; default: four tools, small tables. NAME: see gpu_steps.c.
 . tests/on_gpu.sh
@@ -15,6 +15,8 @@ tools="memcheck racecheck initcheck synccheck"
 status=0
 for tool in $tools; do
     echo "$tool:"
-    compute-sanitizer --tool "$tool" --error-exitcode 9 "$steps" "$@" || status=1
+    columns=--apart
+    [ "$tool" != initcheck ] || columns=--apart-unfilled
+    compute-sanitizer --tool "$tool" --error-exitcode 9 "$steps" $columns "$@" || status=1
 done
 exit $status

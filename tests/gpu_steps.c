@@ -4,8 +4,10 @@
  * Input: 100 seeds of random operator tables of all shapes; tables at the edges of warps and blocks; a GPU with limited
  * memory, which splits tables; 100 seeds each of events, storages, intervals and values.
  *
- *     gpu_steps [NAME...]     runs the tests with these names, which may contain * and ?, or all tests. Exits with 64 if
- *                             no test has a name, and with 77 without a GPU.
+ *     gpu_steps [--apart | --apart-unfilled] [NAME...]
+ *
+ * Runs the tests with these names, which may contain * and ?, or all tests. The options are those of enum cuda_columns.
+ * Exits with 64 if no test has a name, and with 77 without a GPU.
  */
 #include <fnmatch.h>
 
@@ -25,9 +27,12 @@ static void say(void *arg, const char *message) {
     print_message("%s\n", message);
 }
 
+static enum cuda_columns columns;
+
 static void engines_open(struct engines *engines, uint64_t memory) {
     struct sutra_error error;
-    struct cuda_engine_options options = {.memory = memory, .warn = say, .note = say, .arg = engines};
+    struct cuda_engine_options options = {
+        .memory = memory, .columns = columns, .warn = say, .note = say, .arg = engines};
     engines->n_said = 0;
     engines->pool = pool_create(2);
     engines->engine[0] = engine_cpu(engines->pool);
@@ -126,6 +131,12 @@ static const struct CMUnitTest tests[] = {
 
 int main(int argc, char **argv) {
     char why[160];
+    if (argc > 1 && strcmp(argv[1], "--apart") == 0)
+        columns = COLUMNS_APART;
+    else if (argc > 1 && strcmp(argv[1], "--apart-unfilled") == 0)
+        columns = COLUMNS_APART_UNFILLED;
+    if (columns != COLUMNS_TOGETHER)
+        argv++, argc--;
     for (int i = 1; i < argc; i++) {
         size_t t = 0;
         while (t < N_TESTS && fnmatch(argv[i], tests[t].name, 0) != 0)

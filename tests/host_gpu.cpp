@@ -30,7 +30,7 @@ void device_begin(struct gpu *gpu) {
 
 bool device_allocate(struct gpu *gpu, uint8_t **base, size_t bytes) {
     size_t other = gpu->memory[GPU_TABLE].size + gpu->memory[GPU_SCRATCH].size;
-    if (other + bytes > gpu->device->memory)
+    if (gpu->columns == COLUMNS_TOGETHER && other + bytes > gpu->device->memory)
         return false;
     *base = static_cast<uint8_t *>(aligned_alloc(256, bytes));
     return *base != NULL;

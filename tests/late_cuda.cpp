@@ -157,8 +157,9 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
 
 cudaError_t cudaFree(void *memory) {
     const auto lock = lock_device();
+    cudaError_t result = memory ? call() : cudaSuccess;
     release(&late_device()->memory, memory);
-    return cudaSuccess;
+    return result;
 }
 
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {

@@ -24,12 +24,20 @@ static void expect_results(const struct run *run, struct engine *cuda, uint64_t 
     results_free(&got);
 }
 
+static unsigned n_failed_frees;
+
+static void on_fallback(void *arg, const char *message) {
+    on_warning(arg, message);
+    n_failed_frees += strstr(message, "cudaFree: ") != NULL;
+}
+
 /* Whether the device was left for the CPU, or not opened at all. */
 static bool fails(const struct run *run, uint64_t call) {
     struct said said = {0, 0};
     struct sutra_error error = {0};
     struct engine cuda;
     struct cuda_engine_options options = options_for(true, &said);
+    options.warn = on_fallback;
     late_cuda_fail(call);
     enum sutra_status status = cuda_engine_open(run->pool, &options, &cuda, &error);
     if (status) {
@@ -59,6 +67,7 @@ static void after_any_failed_cuda_call_the_cpu_is_used_without_leaks(void **stat
         n_failed += fails(&run, call);
     print_message("%" PRIu64 " of %" PRIu64 " calls are missed\n", n_failed, n_calls);
     assert_in_range(n_failed, n_calls * 9 / 10, n_calls);
+    assert_in_range(n_failed_frees, 1, n_calls);
     results_free(&run.expected);
     match_table_free(&run.big);
     pool_free(run.pool);
