@@ -220,13 +220,16 @@ SHARED int64_t closing_of(uint64_t key) {
     return (int64_t)(key ^ (uint64_t)1 << 63);
 }
 
-SHARED void set_group(const struct event_columns &c, row_t row) {
-    bool placed = c.placed && c.placed[row];
-    c.group[row] = placed ? c.n_threads : c.thread[row];
-    if (row && c.start[row] < c.start[row - 1])
-        set_bits(&c.flags->falls_back, 1);
-    if (!placed && c.forward && c.forward[row] != THREAD_NONE)
-        set_bits(&c.flags->forwards, 1);
+SHARED void set_groups(const struct event_columns &c, row_t first) {
+    struct event_flags flags = {0, 0};
+    for (uint64_t row = first; row < c.n; row += SHARES) {
+        bool placed = c.placed && c.placed[row];
+        c.group[row] = placed ? c.n_threads : c.thread[row];
+        flags.falls_back |= row && c.start[row] < c.start[row - 1];
+        flags.forwards |= !placed && c.forward && c.forward[row] != THREAD_NONE;
+    }
+    set_bits(&c.flags->falls_back, flags.falls_back);
+    set_bits(&c.flags->forwards, flags.forwards);
 }
 
 SHARED uint64_t closing_key(const struct event_columns &c, row_t row, int64_t below) {
@@ -397,7 +400,7 @@ void gpu_event_parents(struct gpu *gpu, struct event_parents_step *step) {
     c.flags = gpu_take_zeros<struct event_flags>(gpu, 1);
     c.changed = gpu_take_zeros<uint32_t>(gpu, 1);
     gpu_enter(gpu, GPU_SORT);
-    gpu_each<set_group>(gpu, n, c);
+    gpu_each_share<set_groups>(gpu, n, c);
     gpu_down(gpu, &flags, c.flags, 1);
     groups_fill(gpu, &c.rows, c.group, n, c.n_threads + 1);
     gpu_enter(gpu, GPU_OTHER);

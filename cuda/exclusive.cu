@@ -342,12 +342,17 @@ SHARED void add_to_parent(const struct exclusive_columns &c, row_t slot) {
         set_bits(&c.findings->crossing, 1);
     if (parent == ROW_NONE)
         return;
-    if (covered < start)
-        add_to(&c.n_merged[parent], 1u);
+    uint64_t sums[] = {covered < start, 0}; /* merged intervals, and their length */
     if (grid_is_exact(c.findings)) {
         int64_t from = time_on_grid(c.findings, covered > start ? covered : start);
-        add_to(&c.inside[parent], (uint64_t)time_on_grid(c.findings, end) - (uint64_t)from);
+        sums[1] = (uint64_t)time_on_grid(c.findings, end) - (uint64_t)from;
     }
+    if (!sum_in_warp(parent, sums))
+        return;
+    if (sums[0])
+        add_to(&c.n_merged[parent], (uint32_t)sums[0]);
+    if (sums[1])
+        add_to(&c.inside[parent], sums[1]);
 }
 
 SHARED bool is_crossed(const struct exclusive_columns &c, row_t slot) {

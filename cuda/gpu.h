@@ -399,6 +399,39 @@ SHARED void keep_max(uint64_t *position, uint64_t value) {
 }
 
 /*
+ * Sums the values of the rows of a warp that have one label, before one of them adds the sums to an address that allows
+ * one atomic operation at a time. Returns whether this row adds; sums[] then contain the values of all these rows.
+ *
+ *     lane    0 1 2 3 4 5 6 7          Each round, lanes with an even rank among the remaining lanes of their label add
+ *     label   a a a b a a b a          the value of the next one, which then has nothing left: at most five rounds.
+ *     rank    0 1 2 0 3 4 1 5
+ *
+ * On the CPU each row adds its own values.
+ */
+template <int N> SHARED bool sum_in_warp(uint32_t label, uint64_t (&sums)[N]) {
+#ifdef __CUDA_ARCH__
+    uint32_t active = __activemask(), lane = threadIdx.x % 32, before = (1u << lane) - 1;
+    uint32_t peers = __match_any_sync(active, label);
+    uint32_t rank = (uint32_t)__popc(peers & before);
+    bool first = rank == 0;
+    peers &= ~before & ~(1u << lane); /* the lanes after this one that still have values */
+    while (__any_sync(active, peers != 0)) {
+        int next = peers ? __ffs((int)peers) - 1 : (int)lane;
+        for (int i = 0; i < N; i++) {
+            uint64_t value = __shfl_sync(active, (unsigned long long)sums[i], next);
+            sums[i] += peers ? value : 0;
+        }
+        peers &= __ballot_sync(active, rank % 2 == 0);
+        rank /= 2;
+    }
+    return first;
+#else
+    (void)label, (void)sums;
+    return true;
+#endif
+}
+
+/*
  * Bit width of numbers, to limit radix sorts to significant bits.
  */
 

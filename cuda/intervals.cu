@@ -150,18 +150,19 @@ SHARED void set_change(const struct state_columns &c, row_t position) {
     c.state[position] = list % 2 ? 0 - bit : bit;
 }
 
-SHARED void add_time(struct time_sum *sum, uint64_t time) {
-    add_to(&sum->low, time & UINT32_MAX);
-    add_to(&sum->high, time >> 32);
-}
-
 SHARED void add_interval(const struct state_columns &c, row_t position) {
     int32_t state = (int32_t)c.state[position];
     if (state <= 0 || state >= N_STATES)
         return;
     uint64_t length = c.pairs.keys[position + 1] - c.pairs.keys[position];
-    add_time(&c.sums[state].whole, (uint64_t)whole_units((int64_t)length, c.unit));
-    add_time(&c.sums[state].exact, length);
+    uint64_t whole = (uint64_t)whole_units((int64_t)length, c.unit);
+    uint64_t sums[] = {whole & UINT32_MAX, whole >> 32, length & UINT32_MAX, length >> 32};
+    if (!sum_in_warp((uint32_t)state, sums))
+        return;
+    add_to(&c.sums[state].whole.low, sums[0]);
+    add_to(&c.sums[state].whole.high, sums[1]);
+    add_to(&c.sums[state].exact.low, sums[2]);
+    add_to(&c.sums[state].exact.high, sums[3]);
     set_bits(&c.sums[state].seen, 1);
 }
 
@@ -253,11 +254,16 @@ SHARED void add_values(const struct sum_columns &c, row_t part) {
         }
         struct key_sums *sums = &c.sums[c.rows.number[begin]];
         uwide_t sum = ((uwide_t)high << 32) + low;
-        add_to(&sums->n, (uint64_t)(key_end - begin));
         keep_min(&sums->min, integer_sort_key(min));
         keep_max(&sums->max, integer_sort_key(max));
+        uint64_t added[1 + LIMBS] = {key_end - begin};
         for (int k = 0; k < LIMBS; k++)
-            add_to(&sums->sum[k], (uint64_t)(sum >> 32 * k) & UINT32_MAX);
+            added[1 + k] = (uint64_t)(sum >> 32 * k) & UINT32_MAX;
+        if (!sum_in_warp(c.rows.number[begin], added))
+            continue;
+        add_to(&sums->n, added[0]);
+        for (int k = 0; k < LIMBS; k++)
+            add_to(&sums->sum[k], added[1 + k]);
     }
 }
 
@@ -273,6 +279,8 @@ SHARED void add_squares(const struct sum_columns &c, row_t part) {
             for (int k = 0; k < LIMBS; k++)
                 limbs[k] += (uint64_t)(square >> 32 * k) & UINT32_MAX;
         }
+        if (!sum_in_warp(c.rows.number[begin], limbs))
+            continue;
         for (int k = 0; k < LIMBS; k++)
             add_to(&c.sums[c.rows.number[begin]].squares[k], limbs[k]);
     }
