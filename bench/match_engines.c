@@ -28,12 +28,13 @@
 /* Spans are for each operator; they are multiplied with the size. In these shapes, unlike "recorded", questions come in
  * no order, from anywhere, and times are as hard as the name says. */
 static const struct table_shape hard_shapes[] = {
-    {"nested", 8, 200, 5000, true, DOUBLES},
-    {"overlapping", 8, 200, 2000, false, DOUBLES},
-    {"far-overlaps", 2, 8, 1 << 16, false, DOUBLES},
-    {"equal-starts", 4, 1, 50, true, INTEGERS},
-    {"mixed", 8, 200, 5000, true, MIXED},
-    {"threads", 4096, 200, 5000, true, DOUBLES},
+    {"nested", 8, 200, 5000, NESTED, DOUBLES},
+    {"overlapping", 8, 200, 2000, OVERLAPPING, DOUBLES},
+    {"far-overlaps", 2, 8, 1 << 16, OVERLAPPING, DOUBLES},
+    {"equal-starts", 4, 1, 50, NESTED, INTEGERS},
+    {"mixed", 8, 200, 5000, NESTED, MIXED},
+    {"threads", 4096, 200, 5000, NESTED, DOUBLES},
+    {"one-parent", 1, 200, 100, ONE_PARENT, DOUBLES},
 };
 #define N_HARD_SHAPES (sizeof hard_shapes / sizeof *hard_shapes)
 

@@ -17,19 +17,21 @@
 /* ---- Tables ---- */
 
 static const struct table_shape shapes[] = {
-    {"nested doubles", 4, 1 << 20, 5000, true, DOUBLES},
-    {"nested integers with equal starts", 3, 300, 40, true, INTEGERS},
-    {"overlapping doubles", 3, 1 << 16, 3000, false, DOUBLES},
-    {"overlapping integers", 1, 1 << 12, 100, false, INTEGERS},
-    {"long overlaps", 2, 1 << 12, 1 << 12, false, DOUBLES},
-    {"all at once", 5, 3, 50, false, INTEGERS},
-    {"one duration", 2, 1, 2, false, DOUBLES},
-    {"integers and doubles", 3, 2000, 200, true, MIXED},
-    {"integers beyond 2^53", 2, 2000, 100, true, HUGE_INTEGERS},
-    {"integers beyond 2^53 and doubles", 2, 2000, 100, true, HUGE_MIXED},
-    {"negative, infinite and tiny", 3, 400, 60, false, WILD},
-    {"many threads", 300, 1 << 14, 500, true, DOUBLES},
-    {"far apart", 7, (int64_t)1 << 40, 3000, true, DOUBLES},
+    {"nested doubles", 4, 1 << 20, 5000, NESTED, DOUBLES},
+    {"nested integers with equal starts", 3, 300, 40, NESTED, INTEGERS},
+    {"overlapping doubles", 3, 1 << 16, 3000, OVERLAPPING, DOUBLES},
+    {"overlapping integers", 1, 1 << 12, 100, OVERLAPPING, INTEGERS},
+    {"long overlaps", 2, 1 << 12, 1 << 12, OVERLAPPING, DOUBLES},
+    {"all at once", 5, 3, 50, OVERLAPPING, INTEGERS},
+    {"one duration", 2, 1, 2, OVERLAPPING, DOUBLES},
+    {"integers and doubles", 3, 2000, 200, NESTED, MIXED},
+    {"integers beyond 2^53", 2, 2000, 100, NESTED, HUGE_INTEGERS},
+    {"integers beyond 2^53 and doubles", 2, 2000, 100, NESTED, HUGE_MIXED},
+    {"negative, infinite and tiny", 3, 400, 60, OVERLAPPING, WILD},
+    {"many threads", 300, 1 << 14, 500, NESTED, DOUBLES},
+    {"far apart", 7, (int64_t)1 << 40, 3000, NESTED, DOUBLES},
+    {"one parent", 1, 1 << 20, 40, ONE_PARENT, DOUBLES},
+    {"one parent, integers", 1, 1 << 10, 40, ONE_PARENT, INTEGERS},
 };
 #define N_SHAPES (sizeof shapes / sizeof *shapes)
 

@@ -65,7 +65,7 @@ static void both_engines_agree_on_random_tables(void **state) {
 }
 
 static void a_device_that_is_too_small_works_in_pieces(void **state) {
-    static const struct table_shape many_threads = {"many threads", 300, 1 << 14, 500, true, DOUBLES};
+    static const struct table_shape many_threads = {"many threads", 300, 1 << 14, 500, NESTED, DOUBLES};
     struct engines engines;
     engines_open(&engines, 3000000);
     for (uint64_t seed = 1; seed <= 20; seed++)
@@ -75,7 +75,7 @@ static void a_device_that_is_too_small_works_in_pieces(void **state) {
 
 /* More rows than one launch has threads for. */
 static void both_engines_agree_on_twenty_million_operators(void **state) {
-    static const struct table_shape large = {"nested doubles", 4, (int64_t)1 << 32, 5000, true, DOUBLES};
+    static const struct table_shape large = {"nested doubles", 4, (int64_t)1 << 32, 5000, NESTED, DOUBLES};
     struct engines engines;
     engines_open(&engines, 0);
     compare_table(engines.engine, &large, 1, 20000000);

@@ -5,9 +5,9 @@
 
 static void both_engines_agree_on_a_million_operators(void **state) {
     static const struct table_shape many[] = {
-        {"nested doubles", 4, 1 << 28, 5000, true, DOUBLES},
-        {"overlapping doubles", 4, 1 << 28, 2000, false, DOUBLES},
-        {"integers with equal starts", 2, 1 << 17, 20, true, INTEGERS},
+        {"nested doubles", 4, 1 << 28, 5000, NESTED, DOUBLES},
+        {"overlapping doubles", 4, 1 << 28, 2000, OVERLAPPING, DOUBLES},
+        {"integers with equal starts", 2, 1 << 17, 20, NESTED, INTEGERS},
     };
     for (size_t s = 0; s < sizeof many / sizeof *many; s++)
         compare(&many[s], 1, 1000000, 2, UNLIMITED);

@@ -7,7 +7,7 @@
 
 #define N 80000
 
-static const struct shape recorded = {"recorded", 8, (int64_t)200 * N, 5000, true, DOUBLES};
+static const struct shape recorded = {"recorded", 8, (int64_t)200 * N, 5000, NESTED, DOUBLES};
 
 /* The queries of a recorded trace: each operator launches one GPU operator. Neighbours change places if `swap` is 1. */
 static void set_queries(struct big *big, row_t swap) {
@@ -92,7 +92,7 @@ static void a_recorded_trace_copies_at_most_68_bytes_per_operator(void **state) 
 }
 
 static void kinds_of_numbers_are_copied_if_they_differ(void **state) {
-    static const struct shape mixed = {"mixed", 8, (int64_t)200 * N, 5000, true, MIXED};
+    static const struct shape mixed = {"mixed", 8, (int64_t)200 * N, 5000, NESTED, MIXED};
     struct big big;
     make(&mixed, 1, N, &big);
     set_queries(&big, 1);
@@ -106,7 +106,7 @@ static void kinds_of_numbers_are_copied_if_they_differ(void **state) {
 }
 
 static void threads_from_65535_on_are_copied_with_32_bits(void **state) {
-    static const struct shape overlapping = {"threads", 8, (int64_t)200 * N, 2000, false, DOUBLES};
+    static const struct shape overlapping = {"threads", 8, (int64_t)200 * N, 2000, OVERLAPPING, DOUBLES};
     static const struct {
         uint32_t n_threads;
         double bytes;

@@ -81,7 +81,7 @@ static void failed_kernels_fall_back_to_the_cpu_or_are_errors(void **state) {
 }
 
 static void distant_overlaps_run_on_the_cpu_with_a_note(void **state) {
-    static const struct table_shape shape = {"far overlaps", 2, 1 << 12, 1 << 14, false, DOUBLES};
+    static const struct table_shape shape = {"far overlaps", 2, 1 << 12, 1 << 14, OVERLAPPING, DOUBLES};
     struct engines engines;
     engines_open(&engines);
     compare_table(engines.engine, &shape, 1, 5000);

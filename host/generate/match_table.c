@@ -117,7 +117,11 @@ static enum sutra_status make_ops(struct pool *pool, const struct table_shape *s
     arena_release(arena, mark);
     table->ops =
         (struct cpu_ops){n, n_threads, table->ts, table->dur, table->thread, table->external, table->coalesced};
-    return shape->nested ? nest(table, error) : SUTRA_OK;
+    if (shape->nesting == ONE_PARENT && n) {
+        struct number end = number_add(number_at(table->ts, n - 1), number_at(table->dur, n - 1));
+        number_set(table->dur, 0, number_subtract(end, number_at(table->ts, 0)));
+    }
+    return shape->nesting == OVERLAPPING ? SUTRA_OK : nest(table, error);
 }
 
 static void make_markers(const struct table_shape *shape, uint64_t *random, struct match_table *table) {
@@ -155,7 +159,7 @@ enum sutra_status match_table_make(struct pool *pool, const struct table_shape *
     return SUTRA_OK;
 }
 
-const struct table_shape table_shape_recorded = {"recorded", 8, 200, 5000, true, DOUBLES};
+const struct table_shape table_shape_recorded = {"recorded", 8, 200, 5000, NESTED, DOUBLES};
 
 struct table_shape table_shape_scale(const struct table_shape *shape, row_t n) {
     struct table_shape scaled = *shape;

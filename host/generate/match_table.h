@@ -14,6 +14,11 @@
 
 /* ---- Tables ---- */
 
+enum table_nesting {
+    OVERLAPPING,
+    NESTED,    /* an operator that begins in another one of its thread ends in it */
+    ONE_PARENT /* the same, and the first operator contains all others of its thread */
+};
 enum table_times { INTEGERS, DOUBLES, MIXED, HUGE_INTEGERS, HUGE_MIXED, WILD };
 
 /* Parameters of a table. */
@@ -22,7 +27,7 @@ struct table_shape {
     uint32_t n_threads;
     int64_t span;    /* starts are below this; small: many are equal */
     int64_t longest; /* durations are below this */
-    bool nested;     /* an operator that begins in another one of its thread ends in it */
+    enum table_nesting nesting;
     enum table_times times;
 };
 
