@@ -302,31 +302,52 @@ void gpu_sort_numbers(struct gpu *gpu, struct sort_numbers_step *step) {
     gpu_down(gpu, step->order, c.pairs.rows, n);
 }
 
-struct key_columns {
-    const uint64_t *keys;
-    row_t n;
-    uint64_t *differing; /* bits in which some key differs from the first one */
+struct key_range {
+    uint64_t min, max;
 };
 
-SHARED void find_differing(const struct key_columns &c, row_t first) {
-    uint64_t differing = 0;
-    for (uint64_t row = first; row < c.n; row += SHARES)
-        differing |= c.keys[row] ^ c.keys[0];
-    set_bits(c.differing, differing);
+struct key_columns {
+    uint64_t *keys;
+    row_t n;
+    struct key_range *range;
+    uint64_t added; /* to each key, modulo 2^64 */
+};
+
+SHARED void find_key_range(const struct key_columns &c, row_t first) {
+    struct key_range range = {UINT64_MAX, 0};
+    for (uint64_t row = first; row < c.n; row += SHARES) {
+        range.min = c.keys[row] < range.min ? c.keys[row] : range.min;
+        range.max = c.keys[row] > range.max ? c.keys[row] : range.max;
+    }
+    keep_min(&c.range->min, range.min);
+    keep_max(&c.range->max, range.max);
 }
 
+SHARED void add_to_key(const struct key_columns &c, row_t row) {
+    c.keys[row] += c.added;
+}
+
+/* Keys less the smallest need few bits, also around a power of two. */
 void gpu_sort_keys(struct gpu *gpu, struct sort_keys_step *step) {
-    uint64_t differing = 0;
+    struct key_range range = {UINT64_MAX, 0};
     gpu_enter(gpu, GPU_UP);
     struct pairs pairs = pairs_take(gpu, step->n);
     gpu_copy_up(gpu, pairs.keys, step->keys, step->n * sizeof *step->keys);
     gpu_copy_up(gpu, pairs.rows, step->rows, step->n * sizeof *step->rows);
-    struct key_columns c = {pairs.keys, step->n, gpu_take_zeros<uint64_t>(gpu, 1)};
+    struct key_columns c = {pairs.keys, step->n, gpu_up(gpu, &range, 1), 0};
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
-    gpu_each_share<find_differing>(gpu, step->n, c);
-    gpu_down(gpu, &differing, c.differing, 1);
-    gpu_sort(gpu, &pairs, step->n, gpu->planning ? 64 : bits_of(differing));
+    gpu_each_share<find_key_range>(gpu, step->n, c);
+    gpu_down(gpu, &range, c.range, 1);
+    bool subtracts = bits_of(range.max - range.min) < bits_of(range.max ^ range.min);
+    c.added = 0 - range.min;
+    if (subtracts)
+        gpu_each<add_to_key>(gpu, step->n, c);
+    gpu_sort(gpu, &pairs, step->n, gpu->planning ? 64 : bits_of(range.max - range.min));
+    c.keys = pairs.keys;
+    c.added = range.min;
+    if (subtracts)
+        gpu_each<add_to_key>(gpu, step->n, c);
     gpu->remarks.overwriting = gpu_arrived(gpu);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, step->keys, pairs.keys, step->n);

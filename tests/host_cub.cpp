@@ -2,6 +2,7 @@
  * host_cub.cpp - simple sorts and scans on the CPU, in place of CUB's.
  */
 #include "host_cub.h"
+#include "host_gpu.h"
 
 #include <algorithm>
 #include <numeric>
@@ -34,8 +35,15 @@ static void take_scan_scratch(struct gpu *gpu, row_t n) {
     take_scratch(gpu, 1024 + n / 64);
 }
 
+static unsigned last_sorted_bits;
+
+unsigned host_cub_sorted_bits(void) {
+    return last_sorted_bits;
+}
+
 void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits) {
     struct pairs unsorted = *pairs;
+    last_sorted_bits = bits;
     if (n == 0 || bits == 0)
         return;
     take_sort_scratch(gpu, n);

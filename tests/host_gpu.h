@@ -18,6 +18,9 @@ struct cuda_engine *host_gpu_open(struct pool *pool, const struct cuda_engine_op
                                   row_t fails_from, struct engine *engine);
 void host_gpu_close(struct cuda_engine *made);
 
+/* Bits of the keys of the last sort of pairs. */
+unsigned host_cub_sorted_bits(void);
+
 /* A step that writes 7 to n rows of a column and copies the column to result[]: correctly, one row too many, or no row
  * at all. Returns the failure; NULL: none. */
 enum broken_step { STEP_WRITES_ALL, STEP_WRITES_BEYOND, STEP_READS_UNWRITTEN };

@@ -139,6 +139,62 @@ static void steps_that_fit_an_empty_device_fit_after_other_steps(void **state) {
     match_table_free(&large);
 }
 
+static void keys_are_sorted_by_the_bits_of_their_range(void **state) {
+    enum { N = 1000 };
+    static const struct {
+        uint64_t first;
+        uint64_t range;
+        unsigned bits;
+    } cases[] = {
+        {0, 1000, 10},
+        {((uint64_t)1 << 40) - 500, 1000, 10},
+        {((uint64_t)1 << 63) - 1, 2, 1}, /* sort keys of the ids -1 and 0 */
+        {UINT64_MAX - 999, 1000, 10},
+        {77, 1, 0},
+        {0, UINT64_MAX, 64},
+    };
+    struct engines engines;
+    engines_open(&engines);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t keys[2][N], random = i + 1;
+        row_t rows[2][N];
+        for (row_t row = 0; row < N; row++) {
+            keys[0][row] = keys[1][row] = cases[i].first + xorshift_next(&random) % cases[i].range;
+            rows[0][row] = rows[1][row] = row;
+        }
+        keys[0][3] = keys[1][3] = cases[i].first;
+        keys[0][5] = keys[1][5] = cases[i].first + cases[i].range - 1;
+        for (int e = 0; e < 2; e++) {
+            struct sort_keys_step step = {keys[e], rows[e], N};
+            assert_int_equal(engines.engine[e].sort_keys(engines.engine[e].state, &step, NULL), SUTRA_OK);
+        }
+        assert_memory_equal(keys[1], keys[0], sizeof *keys);
+        assert_memory_equal(rows[1], rows[0], sizeof *rows);
+        assert_int_equal(host_cub_sorted_bits(), cases[i].bits);
+    }
+    engines_close(&engines);
+}
+
+static void most_lanes_may_be_empty(void **state) {
+    enum { N = 5, N_LANES = 100000 };
+    static const uint32_t lane[N] = {0, 70000, 5, 70000, N_LANES - 1};
+    static const uint64_t time[N] = {1, 2, 3, 4, 5};
+    const struct lane_items items = {N, N_LANES, lane, time};
+    static const uint32_t wanted_lane[] = {0, 1, 5, 69999, 70000, 70000, 70001, N_LANES - 1};
+    static const uint64_t wanted_time[] = {1, 9, 2, 9, 3, 4, 9, 9};
+    enum { N_WANTED = sizeof wanted_time / sizeof *wanted_time };
+    row_t before[2][N_WANTED], after[2][N_WANTED];
+    struct engines engines;
+    engines_open(&engines);
+    for (int e = 0; e < 2; e++) {
+        struct lane_neighbours_step step = {&items, wanted_lane, wanted_time, N_WANTED, before[e], after[e]};
+        assert_int_equal(engines.engine[e].lane_neighbours(engines.engine[e].state, &step, NULL), SUTRA_OK);
+    }
+    assert_memory_equal(before[1], before[0], sizeof *before);
+    assert_memory_equal(after[1], after[0], sizeof *after);
+    engines_close(&engines);
+}
+
 static void steps_and_copied_bytes_are_counted(void **state) {
     enum { N = 1000 };
     static const uint32_t lane[N];
@@ -175,6 +231,8 @@ int main(void) {
         cmocka_unit_test(distant_overlaps_run_on_the_cpu_with_a_note),
         cmocka_unit_test(a_table_that_was_not_loaded_may_change_between_steps),
         cmocka_unit_test(steps_that_fit_an_empty_device_fit_after_other_steps),
+        cmocka_unit_test(keys_are_sorted_by_the_bits_of_their_range),
+        cmocka_unit_test(most_lanes_may_be_empty),
         cmocka_unit_test(steps_and_copied_bytes_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
