@@ -6,26 +6,27 @@
 #include "cuda/gpu.h"
 #include "cuda/table.h"
 
-/* One sort by the bits of the number, then the positions where it changes. */
+/* One sort by the bits of the number, then a search for the begin of each group. */
 struct group_columns {
     struct groups groups;
     row_t *identity; /* rows in their order */
     row_t n;
-    uint32_t n_groups;
 };
 
 SHARED void set_identity(const struct group_columns &c, row_t row) {
     c.identity[row] = row;
 }
 
-/* Position n ends the last group. Groups without rows begin where the next one does. */
-SHARED void set_start(const struct group_columns &c, row_t position) {
-    uint64_t first = position ? (uint64_t)c.groups.number[position - 1] + 1 : 0;
-    uint64_t last = position < c.n ? c.groups.number[position] : c.n_groups;
-    for (uint64_t group = first; group <= last; group++)
-        c.groups.start[group] = position;
-    if (position < c.n && c.groups.position)
-        c.groups.position[c.groups.rows[position]] = position;
+/* Groups without rows begin where the next one does; the last start is n. */
+SHARED void set_start(const struct group_columns &c, row_t group) {
+    struct bisection at = {0, c.n};
+    while (at.low < at.high)
+        bisect(&at, c.groups.number[bisect_middle(at)] < group);
+    c.groups.start[group] = at.low;
+}
+
+SHARED void set_position(const struct group_columns &c, row_t position) {
+    c.groups.position[c.groups.rows[position]] = position;
 }
 
 struct groups groups_take(struct gpu *gpu, row_t n, uint32_t n_groups, bool with_positions) {
@@ -40,10 +41,12 @@ void groups_fill(struct gpu *gpu, struct groups *groups, const uint32_t *number,
     enum gpu_memory_kind taking = gpu->taking;
     gpu->taking = GPU_SCRATCH;
     size_t mark = gpu_mark(gpu);
-    struct group_columns c = {*groups, gpu_take<row_t>(gpu, n), n, n_groups};
+    struct group_columns c = {*groups, gpu_take<row_t>(gpu, n), n};
     gpu_each<set_identity>(gpu, n, c);
     gpu_sort_rows(gpu, number, groups->number, c.identity, groups->rows, n, bits_of(n_groups));
-    gpu_each<set_start>(gpu, n + 1, c);
+    gpu_each<set_start>(gpu, n_groups + 1, c);
+    if (groups->position)
+        gpu_each<set_position>(gpu, n, c);
     gpu_release(gpu, mark);
     gpu->taking = taking;
 }
