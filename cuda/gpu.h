@@ -399,32 +399,63 @@ SHARED void keep_max(uint64_t *position, uint64_t value) {
 }
 
 /*
- * Sums the values of the rows of a warp that have one label, before one of them adds the sums to an address that allows
- * one atomic operation at a time. Returns whether this row adds; sums[] then contain the values of all these rows.
+ * Sums the values of the active lanes of a warp that have one label. Returns whether this lane is the first one of its
+ * label; its sums[] then contain the sums.
  *
  *     lane    0 1 2 3 4 5 6 7          Each round, lanes with an even rank among the remaining lanes of their label add
  *     label   a a a b a a b a          the value of the next one, which then has nothing left: at most five rounds.
  *     rank    0 1 2 0 3 4 1 5
- *
- * On the CPU each row adds its own values.
  */
-template <int N> SHARED bool sum_in_warp(uint32_t label, uint64_t (&sums)[N]) {
-#ifdef __CUDA_ARCH__
-    uint32_t active = __activemask(), lane = threadIdx.x % 32, before = (1u << lane) - 1;
-    uint32_t peers = __match_any_sync(active, label);
-    uint32_t rank = (uint32_t)__popc(peers & before);
-    bool first = rank == 0;
+template <class Warp, int N> SHARED bool sum_lanes(const Warp &warp, uint32_t label, uint64_t (&sums)[N]) {
+    uint32_t lane = warp.lane(), before = (1u << lane) - 1, peers = warp.match(label);
+    uint32_t rank = warp.count_bits(peers & before);
+    bool is_first = rank == 0;
     peers &= ~before & ~(1u << lane); /* the lanes after this one that still have values */
-    while (__any_sync(active, peers != 0)) {
-        int next = peers ? __ffs((int)peers) - 1 : (int)lane;
+    while (warp.any(peers != 0)) {
+        uint32_t next = peers ? warp.lowest_bit(peers) : lane;
         for (int i = 0; i < N; i++) {
-            uint64_t value = __shfl_sync(active, (unsigned long long)sums[i], next);
+            uint64_t value = warp.value_of(next, sums[i]);
             sums[i] += peers ? value : 0;
         }
-        peers &= __ballot_sync(active, rank % 2 == 0);
+        peers &= warp.ballot(rank % 2 == 0);
         rank /= 2;
     }
-    return first;
+    return is_first;
+}
+
+#ifdef __CUDACC__
+/* The lanes that are active now, and their exchange of values. Tests have another one. */
+struct active_lanes {
+    uint32_t mask;
+    __device__ uint32_t lane() const {
+        return threadIdx.x % 32;
+    }
+    __device__ uint32_t match(uint32_t label) const { /* the lanes with the same label */
+        return __match_any_sync(mask, label);
+    }
+    __device__ bool any(bool value) const {
+        return __any_sync(mask, value);
+    }
+    __device__ uint32_t ballot(bool value) const { /* the lanes with a true value */
+        return __ballot_sync(mask, value);
+    }
+    __device__ uint64_t value_of(uint32_t lane, uint64_t value) const {
+        return __shfl_sync(mask, (unsigned long long)value, (int)lane);
+    }
+    __device__ static uint32_t count_bits(uint32_t bits) {
+        return (uint32_t)__popc(bits);
+    }
+    __device__ static uint32_t lowest_bit(uint32_t bits) {
+        return (uint32_t)__ffs((int)bits) - 1;
+    }
+};
+#endif
+
+/* The same before rows of a kernel add to an address that allows one atomic operation at a time. On the CPU each row adds
+ * its own values. */
+template <int N> SHARED bool sum_in_warp(uint32_t label, uint64_t (&sums)[N]) {
+#ifdef __CUDA_ARCH__
+    return sum_lanes(active_lanes{__activemask()}, label, sums);
 #else
     (void)label, (void)sums;
     return true;

@@ -26,6 +26,10 @@ unsigned host_cub_sorted_bits(void);
 enum broken_step { STEP_WRITES_ALL, STEP_WRITES_BEYOND, STEP_READS_UNWRITTEN };
 const char *broken_step_run(struct cuda_engine *made, enum broken_step step, row_t n, uint32_t *result);
 
+/* Calls sum_lanes() with each active lane of a warp as a thread, and returns what each lane returns. False: no threads. */
+#define LANES 32
+bool warp_sum(uint32_t active, const uint32_t label[LANES], uint64_t sums[LANES][2], bool is_first[LANES]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -221,8 +221,36 @@ static void steps_and_copied_bytes_are_counted(void **state) {
     engines_close(&engines);
 }
 
+/* Active lanes of one label to 32 labels. */
+static void lanes_of_a_warp_sum_the_values_of_their_label(void **state) {
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        uint64_t random = seed, sums[LANES][2], expected[LANES][2] = {0};
+        uint32_t label[LANES], n_labels = 1u << seed % 6, found = 0;
+        uint32_t active = seed % 3 ? (uint32_t)xorshift_next(&random) | 1 : UINT32_MAX;
+        bool is_first[LANES];
+        for (uint32_t i = 0; i < LANES; i++) {
+            label[i] = (uint32_t)xorshift_below(&random, n_labels);
+            sums[i][0] = xorshift_next(&random);
+            sums[i][1] = i;
+            for (int k = 0; k < 2 && active >> i & 1; k++)
+                expected[label[i]][k] += sums[i][k];
+        }
+        assert_true(warp_sum(active, label, sums, is_first));
+        for (uint32_t i = 0; i < LANES; i++) {
+            if (!is_first[i])
+                continue;
+            assert_false(found >> label[i] & 1);
+            found |= 1u << label[i];
+            assert_memory_equal(sums[i], expected[label[i]], sizeof sums[i]);
+        }
+        for (uint32_t i = 0; i < LANES; i++)
+            assert_int_equal(found >> i & 1, expected[i][0] != 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_of_a_warp_sum_the_values_of_their_label),
         cmocka_unit_test(both_engines_agree_at_the_edges_of_warps_and_blocks),
         cmocka_unit_test(both_engines_agree_on_random_tables),
         cmocka_unit_test(a_device_that_is_too_small_works_in_pieces),

@@ -13,7 +13,7 @@ sed -n '/"engine"/,$ { s/: [0-9][0-9.]*/: N/; p; }' stats.json
 try gpu link host.json device.json -o out.json --verbose --stats stats.json | grep -v '^ '
 sed -n '/"engine"/,$p' stats.json
 try gpu link host.json device.json -o failed.json --device cuda --device-memory 1k
-HOST_GPU_FAILS_FROM=17 try gpu link host.json device.json -o failed.json --device cuda
+HOST_GPU_FAILS_FROM=20 try gpu link host.json device.json -o failed.json --device cuda
 ls failed.json 2>&1
 HOST_GPU_DEVICES=0 try gpu link host.json device.json -o failed.json --device cuda
 try gpu link host.json device.json -o failed.json --device cuda:2
