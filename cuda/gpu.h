@@ -451,8 +451,8 @@ struct active_lanes {
 };
 #endif
 
-/* The same before rows of a kernel add to an address that allows one atomic operation at a time. On the CPU each row adds
- * its own values. */
+/* Sums values before rows of a kernel add them to one address, which allows one atomic operation at a time. Returns
+ * whether this row adds. On the CPU each row adds its own values. */
 template <int N> SHARED bool sum_in_warp(uint32_t label, uint64_t (&sums)[N]) {
 #ifdef __CUDA_ARCH__
     return sum_lanes(active_lanes{__activemask()}, label, sums);

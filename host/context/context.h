@@ -58,7 +58,7 @@ void context_choose_engine(struct sutra_context *context, uint64_t n_ops);
  */
 struct shared_device;
 
-/* Replaces the device and the option `device` of a context by those of the owner, which must be freed later. */
+/* Lets a context use the device of `owner`, by the option `device` of `owner`. The owner must be freed later. */
 void context_share_device(struct sutra_context *context, const struct sutra_context *owner);
 
 /* Acquires the device, and waits until it is open: a note reports the seconds. *cuda is valid until
