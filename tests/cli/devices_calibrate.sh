@@ -97,10 +97,11 @@ END
 for name in $(ls hostile); do
     cp hostile/$name "$file"
     printf '%s: ' $name
-    gpu link host.json device.json -o out.json --verbose --threads 2 2>err || echo "exit $?"
-    grep computing err | LC_ALL=C tr '\001-\011\013-\037\177-\377' '@' | sed 's/at byte [0-9]*/at byte N/'
-    cmp out.json expected.json
+    gpu devices --threads 2 >out || echo "exit $?"
+    sed -n 's/.*is ignored: //p' out | LC_ALL=C tr '\001-\011\013-\037\177-\377' '@' | sed 's/at byte [0-9]*/at byte N/'
 done
+gpu link host.json device.json -o out.json --verbose --threads 2 2>&1 | grep computing
+cmp out.json expected.json
 for kind in pipe directory link; do
     rm -rf "$file"
     case $kind in
@@ -108,8 +109,7 @@ for kind in pipe directory link; do
     directory) mkdir "$file" ;;
     link) ln -s /dev/zero "$file" ;;
     esac
-    gpu link host.json device.json -o out.json --verbose --threads 2 2>&1 | grep computing
-    cmp out.json expected.json
+    gpu devices --threads 2 | sed -n 's/.*is ignored: //p'
 done
 rm -rf "$file"
 
