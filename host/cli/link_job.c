@@ -345,12 +345,7 @@ static int combine_records(struct ranks_run *run, const char *folder) {
     if (!status && whole.matched_collectives) {
         struct second_pass_options options = {
             .folder = folder,
-            .context = {.size = sizeof options.context,
-                        .force = job->options.force,
-                        .device = job->options.device,
-                        .device_number = job->options.device_number,
-                        .device_memory = job->options.device_memory,
-                        .n_threads = threads_of(job)},
+            .context = {.size = sizeof options.context, .force = job->options.force, .n_threads = threads_of(job)},
             .memory = run->link->memory,
             .temporary = on_rank_temporary,
             .arg = run,

@@ -227,9 +227,8 @@ void context_share_device(struct sutra_context *context, const struct sutra_cont
     context->owns_device = false;
     context->options.device = owner->options.device;
     context->options.device_number = owner->options.device_number;
-    context->choice.cuda = device_engine(context);
     if (context->options.device == SUTRA_DEVICE_CUDA)
-        context->engine = context->choice.cuda;
+        context->engine = device_engine(context);
 }
 
 static bool device_is_open(struct shared_device *device) {
@@ -306,9 +305,8 @@ static enum sutra_status add_device(struct sutra_context *context, struct sutra_
     context->device = device_create(context);
     TRY_ALLOC(context->device, error);
     context->owns_device = true;
-    context->choice.cuda = device_engine(context);
     if (options->device == SUTRA_DEVICE_CUDA) {
-        context->engine = context->choice.cuda;
+        context->engine = device_engine(context);
         device_open_begin(context->device);
     }
     return SUTRA_OK;
@@ -505,7 +503,7 @@ void context_choose_engine(struct sutra_context *context, uint64_t n_ops) {
         note_engine(context, "computing on the CPU: %s", choice->refused);
         return;
     }
-    context->engine = choice->cuda;
+    context->engine = device_engine(context);
     note_engine(context, "computing on CUDA device %" PRIu32 ": %s CPU operators; calibrated as faster from %s on",
                 number, count_text(n_ops).text, count_text(min_ops).text);
 }

@@ -34,9 +34,9 @@ bool gpu_calibration_differs(const struct gpu_calibration *calibration, const ch
                              size_t size);
 
 struct engine_choice {
-    struct engine cpu, cuda; /* cuda: the steps on the context's device */
-    bool tried;              /* to open the device */
-    char refused[400];       /* reason of the failure */
+    struct engine cpu;
+    bool tried;        /* to open the device */
+    char refused[400]; /* reason of the failure */
     char last_note[600];
     struct gpu_calibration calibration;
     struct sutra_stage stages[CUDA_PHASES];
