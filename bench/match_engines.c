@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/threads.h"
 #include "cuda/engine_cuda.h"
@@ -53,12 +52,6 @@ struct measured {
 static void fail(const char *what, const char *why) {
     fprintf(stderr, "match_engines: %s: %s\n", what, why);
     exit(2);
-}
-
-static double clock_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static struct measured *measured_new(row_t n) {
@@ -161,13 +154,13 @@ static void tell_device(const struct match_table *table, const struct measured *
     struct sutra_error error;
     struct engine engine;
     struct pool *pool = pool_create(n_threads);
-    double begin = clock_now();
+    double begin = clock_seconds();
     if (!pool || cuda_engine_open(pool, &options, &engine, &error)) {
         printf(", \"gpu\": null, \"no_gpu\": \"%s\"", error.message);
         pool_free(pool);
         return;
     }
-    double open = clock_now() - begin;
+    double open = clock_seconds() - begin;
     struct measured *measured = measured_new(table->ops.n);
     cuda_device_describe(number, &device);
     cuda_engine_time(&engine);

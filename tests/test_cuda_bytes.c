@@ -10,17 +10,6 @@
 
 static const struct table_shape recorded = {"recorded", 8, (int64_t)200 * N, 5000, NESTED, DOUBLES};
 
-/* The queries of a recorded trace: each operator launches one GPU operator. Neighbours change places if `swap` is 1. */
-static void set_queries(struct match_table *big, row_t swap) {
-    for (row_t i = 0; i < big->ops.n; i++) {
-        row_t op = (i ^ swap) < big->ops.n ? i ^ swap : i;
-        big->external[i] = (value_key)i;
-        big->wanted[i] = (value_key)op;
-        big->launch_thread[i] = big->thread[op];
-        number_set(big->launch_ts, i, number_add(number_at(big->ts, op), number_double(0.5)));
-    }
-}
-
 /* Replaces the threads. */
 static void set_threads(struct match_table *big, uint32_t n_threads) {
     for (row_t i = 0; i < big->ops.n; i++) {
@@ -62,9 +51,9 @@ static void expect_bytes_per_operator(const char *name, const struct match_table
 static void a_recorded_trace_copies_at_most_68_bytes_per_operator(void **state) {
     struct match_table big;
     make(&recorded, 1, N, &big);
-    set_queries(&big, 1);
+    match_table_order_queries(&big, true);
     expect_bytes_per_operator("recorded", &big, 66);
-    set_queries(&big, 0);
+    match_table_order_queries(&big, false);
     expect_bytes_per_operator("ascending starts", &big, 62);
     memset(big.coalesced, 0, N);
     memset(big.nccl, 1, N);
@@ -78,11 +67,11 @@ static void kinds_of_numbers_are_copied_if_they_differ(void **state) {
     static const struct table_shape mixed = {"mixed", 8, (int64_t)200 * N, 5000, NESTED, MIXED};
     struct match_table big;
     make(&mixed, 1, N, &big);
-    set_queries(&big, 1);
+    match_table_order_queries(&big, true);
     expect_bytes_per_operator("mixed", &big, 66 + 3); /* the sorted starts, those of queries, are doubles */
     match_table_free(&big);
     make(&recorded, 1, N, &big);
-    set_queries(&big, 1);
+    match_table_order_queries(&big, true);
     number_set(big.dur, N - 1, number_integer(5));
     expect_bytes_per_operator("one integer", &big, 66 + 2); /* the kind of its exclusive duration */
     match_table_free(&big);
@@ -97,7 +86,7 @@ static void threads_from_65535_on_are_copied_with_32_bits(void **state) {
     static const uint32_t marked[] = {65535, 65536};
     struct match_table big;
     make(&overlapping, 1, N, &big);
-    set_queries(&big, 1);
+    match_table_order_queries(&big, true);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         set_threads(&big, cases[i].n_threads);
         big.markers.thread = cases[i].n_threads;
@@ -128,7 +117,7 @@ static void ids_that_are_small_are_copied_with_32_bits(void **state) {
     struct match_table big;
     make(&recorded, 1, SOME, &big);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        set_queries(&big, 1);
+        match_table_order_queries(&big, true);
         big.external[SOME - 3] = cases[i].id;
         expect_bytes_per_operator("id of an operator", &big, cases[i].bytes);
         big.wanted[0] = big.wanted[SOME - 2] = cases[i].id;

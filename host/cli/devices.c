@@ -125,10 +125,9 @@ static int list_devices(struct devices_job *devices) {
     /* The choice of --device auto. */
     struct gpu_calibration gpu;
     struct calibration calibration;
-    char why[400], ignored[400] = "";
-    const bool is_read = calibration_read(devices->job.options.n_threads, &calibration, ignored, sizeof ignored);
+    char why[400];
+    const bool is_read = calibration_read(devices->job.options.n_threads, 0, &calibration, &gpu);
     const bool has_file = calibration_path(devices->path, sizeof devices->path) && access(devices->path, F_OK) == 0;
-    calibration_read_gpu(devices->job.options.n_threads, 0, &gpu);
     bool cpu = true;
     if (n == 0)
         snprintf(why, sizeof why, "%s", error.message);
@@ -156,7 +155,7 @@ static int list_devices(struct devices_job *devices) {
                why);
         if (has_file)
             printf(is_read ? "calibration: %s of %s\n" : "calibration: %s is ignored: %s\n", devices->path,
-                   is_read ? calibration.date : ignored);
+                   is_read ? calibration.date : gpu.why_cpu);
         return SUTRA_OK;
     }
     json_close(&json, ']');
@@ -167,7 +166,7 @@ static int list_devices(struct devices_job *devices) {
     json_add_text(&json, "why", why);
     json_add_text(&json, "calibration", has_file ? devices->path : NULL);
     json_add_text(&json, "calibration_date", is_read ? calibration.date : NULL);
-    json_add_text(&json, "calibration_ignored", has_file && !is_read ? ignored : NULL);
+    json_add_text(&json, "calibration_ignored", has_file && !is_read ? gpu.why_cpu : NULL);
     json_close_line(&json);
     json_close(&json, '}');
     return json_finish(&json);

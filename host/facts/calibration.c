@@ -202,7 +202,8 @@ static const char *read_bytes(const char *path, char bytes[CALIBRATION_BYTES_MAX
     return why;
 }
 
-bool calibration_read(unsigned n_threads, struct calibration *calibration, char *why, size_t size) {
+/* Reads the file. False: it is ignored; `why` is the reason with the remedy, of `size` bytes. */
+static bool read_file(unsigned n_threads, struct calibration *calibration, char *why, size_t size) {
     char path[PATH_MAX], bytes[CALIBRATION_BYTES_MAX + SOURCE_PADDING] = "";
     size_t n_bytes = 0;
     struct sutra_error error;
@@ -237,13 +238,13 @@ bool calibration_read(unsigned n_threads, struct calibration *calibration, char 
     return false;
 }
 
-void calibration_read_gpu(unsigned n_threads, uint32_t number, struct gpu_calibration *gpu) {
-    struct calibration calibration;
+bool calibration_read(unsigned n_threads, uint32_t number, struct calibration *calibration,
+                      struct gpu_calibration *gpu) {
     *gpu = (struct gpu_calibration){.is_known = true, .min_ops = NEVER_FASTER, .min_open_ops = NEVER_FASTER};
-    if (!calibration_read(n_threads, &calibration, gpu->why_cpu, sizeof gpu->why_cpu))
-        return;
-    for (uint32_t i = 0; i < calibration.n_gpus; i++) {
-        const struct calibrated_gpu *found = &calibration.gpus[i];
+    if (!read_file(n_threads, calibration, gpu->why_cpu, sizeof gpu->why_cpu))
+        return false;
+    for (uint32_t i = 0; i < calibration->n_gpus; i++) {
+        const struct calibrated_gpu *found = &calibration->gpus[i];
         if (found->number != number)
             continue;
         gpu->min_ops = found->min_ops;
@@ -253,9 +254,10 @@ void calibration_read_gpu(unsigned n_threads, uint32_t number, struct gpu_calibr
         if (gpu->min_open_ops == NEVER_FASTER)
             snprintf(gpu->why_cpu, sizeof gpu->why_cpu,
                      "GPU %" PRIu32 " is calibrated as slower for all measured sizes", number);
-        return;
+        return true;
     }
     snprintf(gpu->why_cpu, sizeof gpu->why_cpu, "GPU %" PRIu32 " is not calibrated" REMEDY, number);
+    return true;
 }
 
 void choose_engine_for_matching(struct sutra_context *context, const struct sutra_device_trace *trace) {
@@ -265,8 +267,9 @@ void choose_engine_for_matching(struct sutra_context *context, const struct sutr
         const uint32_t category = strings_find(&trace->strings, "cpu_op", strlen("cpu_op"));
         for (row_t i = 0; i < trace->events.n && category != STRING_NONE; i++)
             n_ops += trace->events.category[i] == category;
+        struct calibration file;
         if (n_ops >= CALIBRATED_OPS_MIN && !calibration->is_known)
-            calibration_read_gpu(pool_threads(context->pool), context->options.device_number, calibration);
+            calibration_read(pool_threads(context->pool), context->options.device_number, &file, calibration);
     }
     context_choose_engine(context, n_ops);
 }

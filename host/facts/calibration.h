@@ -50,12 +50,10 @@ void calibration_copy_text(char *to, size_t size, const char *text);
 enum sutra_status calibration_parse(const char *bytes, size_t size, struct calibration *calibration,
                                     struct sutra_error *error);
 
-/* Reads the file, without opening the driver. False: it is ignored; `why` is the reason with the remedy, of `size`
- * bytes. */
-bool calibration_read(unsigned n_threads, struct calibration *calibration, char *why, size_t size);
-
-/* The same for one GPU; sets all of *gpu. */
-void calibration_read_gpu(unsigned n_threads, uint32_t number, struct gpu_calibration *gpu);
+/* Reads the file, without opening the driver, and sets all of *gpu for one GPU. False: the file is ignored;
+ * gpu->why_cpu is the reason with the remedy. */
+bool calibration_read(unsigned n_threads, uint32_t number, struct calibration *calibration,
+                      struct gpu_calibration *gpu);
 
 /* Chooses the engine of a link (context_choose_engine()) by the number of CPU operators, events of category cpu_op. The
  * measured tables have as many GPU operators. AUTO reads the file once for a context, if the trace is large enough. */

@@ -4,10 +4,10 @@
 #include "generate/match_table.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/shared.h"
+#include "base/threads.h"
 #include "columns/column.h"
 #include "generate/random.h"
 
@@ -159,6 +159,16 @@ enum sutra_status match_table_make(struct pool *pool, const struct table_shape *
     return SUTRA_OK;
 }
 
+void match_table_order_queries(struct match_table *table, bool swaps) {
+    for (row_t i = 0; i < table->ops.n; i++) {
+        row_t op = swaps && (i ^ 1) < table->ops.n ? i ^ 1 : i;
+        table->external[i] = (value_key)i;
+        table->wanted[i] = (value_key)op;
+        table->launch_thread[i] = table->thread[op];
+        number_set(table->launch_ts, i, number_add(number_at(table->ts, op), number_double(0.5)));
+    }
+}
+
 const struct table_shape table_shape_recorded = {"recorded", 8, 200, 5000, NESTED, DOUBLES};
 
 struct table_shape table_shape_scale(const struct table_shape *shape, row_t n) {
@@ -171,14 +181,7 @@ enum sutra_status match_table_make_recorded(struct pool *pool, row_t n, struct m
                                             struct sutra_error *error) {
     struct table_shape shape = table_shape_scale(&table_shape_recorded, n);
     TRY(match_table_make(pool, &shape, 1, n, table, error));
-    for (row_t i = 0; i < n; i++) {
-        row_t op = i ^ 1;
-        op = op < n ? op : i;
-        table->external[i] = (value_key)i;
-        table->wanted[i] = (value_key)op;
-        table->launch_thread[i] = table->thread[op];
-        number_set(table->launch_ts, i, number_add(number_at(table->ts, op), number_double(0.5)));
-    }
+    match_table_order_queries(table, true);
     return SUTRA_OK;
 }
 
@@ -214,12 +217,6 @@ bool match_results_differ(const struct match_results *a, const struct match_resu
            a->anomalies.n_rounded != b->anomalies.n_rounded;
 }
 
-static double clock_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 enum sutra_status match_measure(const struct engine *engine, const struct match_table *table,
                                 struct match_results *results, double seconds[N_MATCH_STEPS],
                                 struct sutra_error *error) {
@@ -229,19 +226,19 @@ enum sutra_status match_measure(const struct engine *engine, const struct match_
     struct thread_order_step thread_order = {ops, GAP_US, results->before};
     struct parents_step parents = {ops, &table->markers, &table->queries, results->parent};
     double at[N_MATCH_STEPS];
-    at[MATCH_SORT] = clock_now();
+    at[MATCH_SORT] = clock_seconds();
     enum sutra_status status = engine->sort_numbers(engine->state, &by_number, error);
     engine->load(engine->state, ops);
-    at[MATCH_EXCLUSIVE] = clock_now();
+    at[MATCH_EXCLUSIVE] = clock_seconds();
     if (!status)
         status = engine->exclusive_durations(engine->state, &exclusive, error);
-    at[MATCH_ORDER] = clock_now();
+    at[MATCH_ORDER] = clock_seconds();
     if (!status)
         status = engine->thread_order(engine->state, &thread_order, error);
-    at[MATCH_PARENTS] = clock_now();
+    at[MATCH_PARENTS] = clock_seconds();
     if (!status)
         status = engine->parents(engine->state, &parents, error);
-    at[MATCH_TOTAL] = clock_now();
+    at[MATCH_TOTAL] = clock_seconds();
     engine->load(engine->state, NULL);
     for (int step = 0; step < MATCH_TOTAL; step++)
         seconds[step] = at[step + 1] - at[step];

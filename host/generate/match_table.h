@@ -54,7 +54,11 @@ struct match_table {
 enum sutra_status match_table_make(struct pool *pool, const struct table_shape *shape, uint64_t seed, row_t n,
                                    struct match_table *table, struct sutra_error *error);
 
-/* The same as in a recorded trace, which is the shape of calibrations: nested operators of eight threads, and each
+/* Replaces the queries by those of a recorded trace: each operator launches one GPU operator, in the order of time.
+ * `swaps`: neighbours change places, so that starts do not ascend. */
+void match_table_order_queries(struct match_table *table, bool swaps);
+
+/* A table as of a recorded trace, which is the shape of calibrations: nested operators of eight threads, and each
  * operator launches one GPU operator, almost in time order. */
 extern const struct table_shape table_shape_recorded;
 enum sutra_status match_table_make_recorded(struct pool *pool, row_t n, struct match_table *table,
