@@ -118,7 +118,12 @@ static void add_roofline(struct buffer *node) {
 }
 
 static void add_no_value(struct buffer *node) {
-    put_bytes(node, 10, "\x0a\x05rf_id", 7);
+    put_bytes(node, 10, "\x0a\x07num_ops", 9);
+}
+
+/* An attribute that ASTRA-sim does not read, and so may have no value. */
+static void add_unread(struct buffer *node) {
+    put_bytes(node, 10, "\x0a\x07outputs", 9);
 }
 
 static void add_wrong_kind(struct buffer *node) {
@@ -198,7 +203,9 @@ static const struct {
       COLL(64, .id = 1, .group = "3"),
       COLL(64, .id = 2, .data = "\1", .group = "4")},
      {0}},
-    {"R27 2", {COMP(.id = 1, .more = add_no_value), COMP(.id = 2, .more = add_wrong_kind)}, {0}},
+    {"R27 2",
+     {COMP(.id = 1, .more = add_no_value), COMP(.id = 2, .more = add_wrong_kind), COMP(.id = 3, .more = add_unread)},
+     {0}},
 };
 
 static void each_rule_reports_its_violation(void **state) {
@@ -266,6 +273,10 @@ CALLS(receives, {.id = 1, .type = ET_COMM_RECV, .duration_us = 1, .comm_size = 8
 CALLS(receives_more, {.id = 1, .type = ET_COMM_RECV, .duration_us = 1, .comm_size = 9, .src = 1});
 CALLS(named_call, COLL(64, .id = 1, .group = "tp"));
 CALLS(in_group, COLL(64, .id = 1, .group = "2"));
+CALLS(in_group_then_all, COLL(64, .id = 1, .group = "2"), COLL(64, .id = 2, .data = "\1"));
+CALLS(in_group_then_named, COLL(64, .id = 1, .group = "2"), COLL(64, .id = 2, .data = "\1", .group = "3"));
+CALLS(replayed_then_all, COLL(64, .id = 1, .group = "2", .comm_type = ET_BROADCAST), COLL(64, .id = 2, .data = "\1"));
+CALLS(named_all, COLL(64, .id = 1, .group = "3"));
 
 #define OF(name) name, sizeof name / sizeof *name
 
@@ -320,6 +331,46 @@ static void groups_are_read_from_a_file(void **state) {
     unlink(path);
 }
 
+/* ASTRA-sim numbers collectives without a group by rank; broadcasts, which it replays, have no number. */
+static void collectives_without_a_group_need_equal_numbers(void **state) {
+    static const struct {
+        bool is_found, replay;
+        const struct drawn *one;
+        size_t n_one;
+        const struct drawn *two;
+        size_t n_two;
+    } jobs[] = {
+        {true, false, OF(in_group_then_all), OF(one_call)},
+        {true, true, OF(in_group_then_all), OF(one_call)},
+        {false, false, OF(in_group_then_all), OF(in_group_then_all)},
+        {false, false, OF(in_group_then_named), OF(named_all)},
+        {false, false, OF(replayed_then_all), OF(one_call)},
+    };
+    char path[] = P_tmpdir "/sutra_groups_XXXXXX";
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        const bool both = jobs[i].two == in_group_then_all;
+        strcpy(path + sizeof path - 7, "XXXXXX");
+        make_temp_file(path, both ? "{\"2\": [0, 1], \"3\": [0, 1]}" : "{\"2\": [0], \"3\": [0, 1]}");
+        struct sutra_et_check_options options = {.size = sizeof options, .groups = path, .replay = jobs[i].replay};
+        struct sutra_et_check *check = begin_check(&options);
+        struct sutra_et_check_report report = {.size = sizeof report};
+        add_nodes(check, "a.0.et", jobs[i].one, jobs[i].n_one);
+        add_nodes(check, "a.1.et", jobs[i].two, jobs[i].n_two);
+        assert_int_equal(sutra_et_check_finish(check, NULL), SUTRA_OK);
+        sutra_et_check_report(check, &report);
+        assert_int_equal(report.n_errors, jobs[i].is_found && !jobs[i].replay);
+        struct sutra_et_finding finding;
+        assert_int_equal(sutra_et_check_finding(check, 0, &finding), jobs[i].is_found);
+        if (jobs[i].is_found) {
+            assert_string_equal(finding.rule, "R26b");
+            assert_string_equal(finding.detail,
+                                "node 2 is collective 2 of rank 0, but node 1 is collective 1 of rank 1");
+        }
+        sutra_et_check_free(check);
+        unlink(path);
+    }
+}
+
 static void groups_that_cannot_be_read_are_an_error(void **state) {
     static const char *const texts[] = {"[]", "{\"a\": [1]}", "{\"1\": 1}", "{\"1\": [1.5]}", "{\"1\": [1]} x", "{"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -336,9 +387,13 @@ static void groups_that_cannot_be_read_are_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_rule_reports_its_violation), cmocka_unit_test(cycle_is_reported),
-        cmocka_unit_test(malformed_frames_are_reported),   cmocka_unit_test(the_files_of_a_job_must_agree),
-        cmocka_unit_test(groups_are_read_from_a_file),     cmocka_unit_test(groups_that_cannot_be_read_are_an_error),
+        cmocka_unit_test(each_rule_reports_its_violation),
+        cmocka_unit_test(cycle_is_reported),
+        cmocka_unit_test(malformed_frames_are_reported),
+        cmocka_unit_test(the_files_of_a_job_must_agree),
+        cmocka_unit_test(groups_are_read_from_a_file),
+        cmocka_unit_test(groups_that_cannot_be_read_are_an_error),
+        cmocka_unit_test(collectives_without_a_group_need_equal_numbers),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -153,6 +153,34 @@ static void unmatched_collectives_keep_their_time(void **state) {
     met_free(&met);
 }
 
+/* Without a group, ASTRA-sim could wait for collectives of other ranks. */
+static void astra_sim_output_has_the_group_of_all_ranks(void **state) {
+    struct matched_collective node = collective();
+    const struct matched_collectives rank = {.astra = true, .all_ranks = 5, .nodes = &node, .n = 1};
+    node.group = 0;
+    struct met met = meet(&rank, SUTRA_OK);
+    assert_true(et_text_is(et_group_name(&met.nodes, 3), "5"));
+    assert_true(et_text_is(et_group_name(&met.nodes, 4), "5"));
+    met_free(&met);
+}
+
+/* A communication that the job does not match would wait in ASTRA-sim for ranks that may lack it. */
+static void astra_sim_output_replays_other_communication(void **state) {
+    const struct matched_collectives rank = {.astra = true}, other = {0};
+    struct met met = meet(&rank, SUTRA_OK);
+    assert_int_equal(met.nodes.type[3], ET_COMM_COLL);
+    assert_int_equal(met.nodes.duration_us[3], 200);
+    assert_int_equal(number_of(&met, 3, ET_NAME_COMM_TYPE), ET_BROADCAST);
+    assert_int_equal(number_of(&met, 3, ET_NAME_COMM_SIZE), 1);
+    assert_int_equal(number_of(&met, 3, ET_NAME_KERNEL_EXEC_NS), 190000);
+    assert_int_equal(et_group_name(&met.nodes, 3).length, 0);
+    met_free(&met);
+    met = meet(&other, SUTRA_OK);
+    assert_int_equal(number_of(&met, 3, ET_NAME_COMM_TYPE), ET_ALL_REDUCE);
+    assert_true(et_text_is(et_group_name(&met.nodes, 3), "9"));
+    met_free(&met);
+}
+
 static void missing_collective_is_reported(void **state) {
     struct matched_collective node = collective();
     const struct matched_collectives rank = {.nodes = &node, .n = 1}, start = {.has_start = true, .first_node = 99};
@@ -169,6 +197,8 @@ int main(void) {
         cmocka_unit_test(on_one_resource_collectives_follow_each_other),
         cmocka_unit_test(astra_sim_output_has_a_node_per_matched_collective),
         cmocka_unit_test(unmatched_collectives_keep_their_time),
+        cmocka_unit_test(astra_sim_output_has_the_group_of_all_ranks),
+        cmocka_unit_test(astra_sim_output_replays_other_communication),
         cmocka_unit_test(missing_collective_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

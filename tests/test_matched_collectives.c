@@ -15,7 +15,7 @@ struct made_job {
     int64_t ahead_us[RANKS], start_us[RANKS]; /* of clocks; of ranks, by the clock of the job */
     size_t n;
     int64_t world_size;
-    bool per_stream;
+    bool per_stream, astra;
     struct arena arena;
     struct job_matches matched_collectives;
 };
@@ -72,7 +72,8 @@ static void job_find(struct made_job *job) {
                                  .clocks = clocks,
                                  .n_clocks = job->clockless ? 0 : n_clocks,
                                  .world_size = job->world_size,
-                                 .per_stream = job->per_stream};
+                                 .per_stream = job->per_stream,
+                                 .astra = job->astra};
     assert_int_equal(job_matches_find(&of, &job->arena, &job->matched_collectives, &error), SUTRA_OK);
 }
 
@@ -291,6 +292,65 @@ static void groups_have_numbers_except_the_group_of_all_ranks(void **state) {
     job_end(&job);
 }
 
+static const struct astra_group *group_of(const struct made_job *job, uint32_t number) {
+    const struct job_matches *made = &job->matched_collectives;
+    for (uint32_t i = 0; i < made->n_groups; i++)
+        if (made->groups[i].number == number)
+            return &made->groups[i];
+    fail_msg("no group %u", number);
+    return NULL;
+}
+
+/* ASTRA-sim never ends if ranks run different numbers of collectives in groups before a collective without a group. */
+static void for_astra_sim_all_ranks_are_a_group(void **state) {
+    struct made_job job;
+    job_begin(&job, 3);
+    job.astra = true;
+    for (int rank = 0; rank < 2; rank++)
+        add(&job, rank, "[0, 1]", "allreduce", 0, 100, 110, 300);
+    for (int rank = 0; rank < 3; rank++)
+        add(&job, rank, "[0, 1, 2]", "allreduce", 1, 400, 410, 500);
+    job_find(&job);
+    const uint32_t number = job.matched_collectives.ranks[0].all_ranks;
+    assert_int_equal(number, 3);
+    assert_int_equal(job.matched_collectives.ranks[2].all_ranks, number);
+    assert_int_equal(node_of(&job, 2, 1)->group, 0);
+    assert_int_equal(job.matched_collectives.n_groups, 2);
+    assert_int_equal(group_of(&job, number)->n_ranks, 3);
+    assert_int_equal(group_of(&job, number)->ranks[2], 2);
+    assert_int_equal(group_of(&job, node_of(&job, 0, 0)->group)->n_ranks, 2);
+    job_end(&job);
+
+    /* ASTRA-sim cannot run a job that lacks files. */
+    job_begin(&job, 2);
+    job.astra = true;
+    job.world_size = 3;
+    for (int rank = 0; rank < 2; rank++)
+        add(&job, rank, "[0, 1, 2]", "allreduce", 1, 400, 410, 500);
+    job_find(&job);
+    assert_int_equal(job.matched_collectives.ranks[0].all_ranks, 0);
+    job_end(&job);
+}
+
+/* Rank 2 lacks the first collective, and for ASTRA-sim the others would wait for it forever. */
+static void for_astra_sim_ranks_that_lack_a_collective_are_not_in_its_group(void **state) {
+    struct made_job job;
+    job_begin(&job, 3);
+    job.astra = true;
+    for (int i = 0; i < 3; i++)
+        for (int rank = 0; rank < (i == 2 ? 3 : 2); rank++)
+            add(&job, rank, "[0, 1, 2]", "allreduce", i, 100 + 200 * i, 110 + 200 * i, 250 + 200 * i);
+    job_find(&job);
+    const uint32_t number = node_of(&job, 0, 0)->group;
+    assert_int_equal(group_of(&job, number)->n_ranks, 2);
+    assert_int_equal(node_of(&job, 1, 0)->group, number);
+    assert_int_equal(node_of(&job, 1, 1)->group, number);
+    assert_int_equal(node_of(&job, 0, 2)->group, 0);
+    assert_int_equal(node_of(&job, 0, 0)->n_ranks, 3);
+    assert_int_equal(job.matched_collectives.n_lacking, 2);
+    job_end(&job);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_in_no_duration),
@@ -305,6 +365,8 @@ int main(void) {
         cmocka_unit_test(unconnected_clocks_are_counted),
         cmocka_unit_test(clocks_of_different_ages_are_far_apart),
         cmocka_unit_test(groups_have_numbers_except_the_group_of_all_ranks),
+        cmocka_unit_test(for_astra_sim_all_ranks_are_a_group),
+        cmocka_unit_test(for_astra_sim_ranks_that_lack_a_collective_are_not_in_its_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -322,8 +322,10 @@ static void print_summary(const struct ranks_run *run, const struct job_whole *w
         {whole->n_left, "files skipped", false},
         {n_warnings, "warnings about single ranks: see job.json", false},
         {network ? network->n_modeled : 0, "nodes of collectives in ASTRA-sim's network model", network != NULL},
+        {network ? network->n_one_size : 0, "  of kinds with one size: alpha is assumed", false},
         {network ? network->n_unsized : 0, "  replayed with their durations: unknown size", false},
         {network ? network->n_other_kinds : 0, "  replayed with their durations: kinds without a model", false},
+        {network ? network->n_lacking : 0, "  replayed with their durations: some ranks lack them", false},
         {network && whole->matched_collectives ? whole->matched_collectives->n_beside : 0,
          "  that overlap another collective of their rank", network != NULL},
     };

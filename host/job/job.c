@@ -340,6 +340,24 @@ enum sutra_status job_streams_match(struct job_whole *whole, struct job_matches 
     return find_matched_collectives(whole, true, false, matched_collectives, error);
 }
 
+/* A network model needs matched collectives. SUTRA_DATA: the job has none. */
+static enum sutra_status check_matches(const struct job_whole *whole, struct sutra_error *error) {
+    static const char remedy[] = "use --astra without 'network', which replays the durations";
+    const struct job_matches *matched_collectives = whole->matched_collectives;
+    if (matched_collectives->n_matched_collectives)
+        return SUTRA_OK;
+    if (whole->calls.n_untold)
+        return error_set(error, SUTRA_DATA,
+                         "--astra network: neither the device traces nor the host traces record the arguments of "
+                         "%" PRIu64 " collectives, so that ranks cannot be matched; %s",
+                         whole->calls.n_untold, remedy);
+    if (whole->calls.n)
+        return error_set(error, SUTRA_DATA,
+                         "--astra network: none of %" PRIu64 " collectives matches a collective of another rank; %s",
+                         whole->calls.n, remedy);
+    return error_set(error, SUTRA_DATA, "--astra network: the traces contain no collectives; %s", remedy);
+}
+
 static enum sutra_status match_collectives(struct job_whole *whole, struct sutra_error *error) {
     struct arena *arena = &whole->arena;
     whole->astra = strstr(whole->options, " --astra") != NULL;
@@ -347,6 +365,7 @@ static enum sutra_status match_collectives(struct job_whole *whole, struct sutra
     TRY(find_matched_collectives(whole, whole->per_stream, whole->astra, &whole->matched_collectives, error));
     if (!strstr(whole->options, " --astra network"))
         return SUTRA_OK;
+    TRY(check_matches(whole, error));
     whole->network = arena_alloc(arena, 1, sizeof *whole->network);
     TRY_ALLOC(whole->network, error);
     return job_network_find(whole->matched_collectives, whole->n_ranks, whole->world_size, arena, whole->network,
@@ -590,6 +609,11 @@ static void find_simulation_limits(struct job_whole *whole) {
                     "no collective connects %" PRIu32
                     " %s with the first rank: their start times come from their own clocks",
                     matched_collectives->n_apart, matched_collectives->n_apart == 1 ? "rank" : "ranks");
+    if (whole->network && whole->network->n_modeled == 0)
+        add_finding(
+            whole, CHECK_WARNING, "simulation", "",
+            "no collective has a known size and a kind with a model: ASTRA-sim replays all of them, and another "
+            "bandwidth in network.yml changes nothing");
     if (matched_collectives->n_beside && whole->network)
         add_finding(whole, CHECK_WARNING, "simulation", "",
                     "%" PRIu64

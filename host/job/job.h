@@ -53,8 +53,9 @@ struct match_job {
 
 struct job_matches {
     struct matched_collectives *ranks; /* one per rank of the job */
-    uint32_t *group_number;            /* per group of the calls: its number for ASTRA-sim; 0: all ranks */
-    struct astra_group *groups; /* groups with a number above 0; also the two ranks of messages in larger groups */
+    uint32_t *group_number;            /* per group of the calls; 0: all ranks */
+    struct astra_group *groups; /* groups with a number above 0; also the two ranks of messages in larger groups, and
+                                   for ASTRA-sim all ranks */
     uint32_t n_groups;
     uint64_t n_matched_collectives;
     uint64_t n_lacking;   /* matched collectives of groups in which ranks have no file */
@@ -73,8 +74,10 @@ enum sutra_status job_matches_find(const struct match_job *job, struct arena *ar
 struct job_astra {
     struct astra_job astra;
     uint64_t n_modeled;     /* nodes of collectives whose duration is divided */
+    uint64_t n_one_size;    /* of these, nodes of a kind with one size: alpha is not measured, but assumed */
     uint64_t n_unsized;     /* nodes of unknown size, which ASTRA-sim replays */
     uint64_t n_other_kinds; /* nodes of kinds without a model, such as broadcast, which ASTRA-sim replays */
+    uint64_t n_lacking;     /* nodes of collectives that some ranks lack, which ASTRA-sim replays */
 };
 
 /* Fits the network, sets the modeled part of each matched collective. SUTRA_DATA: a collective other than all-reduce

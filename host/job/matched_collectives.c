@@ -40,9 +40,9 @@ struct match_search {
     int64_t *cover_us;               /* per rank: when its previous collective was done */
     uint64_t *before;                /* per rank: node of its previous collective, if has_before */
     bool *has_before;
-    struct pair_table pairs; /* the two ranks of a message -> number of their group */
+    struct strings keys; /* per group made: its ranks as bytes */
     uint64_t groups_capacity;
-    uint32_t n_pairs;            /* groups made for messages */
+    uint32_t n_more_groups;      /* groups that no trace names */
     struct placed_call *members; /* of the current collective */
     row_t n_members;
 };
@@ -171,64 +171,104 @@ static struct match_order *order_matches(struct match_search *search, row_t *n, 
 
 /* ---- Groups ---- */
 
-static bool add_group(struct match_search *search, uint32_t number, const int64_t *ranks, size_t n) {
+/* The number of the group with these ranks, in ascending order; a new group gets the number `fresh`, also a group of
+ * unknown ranks (n 0). The caller keeps the ranks. False: out of memory. */
+static bool number_ranks(struct match_search *search, const int64_t *ranks, size_t n, uint32_t fresh,
+                         uint32_t *number) {
     struct job_matches *made = search->made;
-    if (!arena_grow(search->arena, &made->groups, made->n_groups, &search->groups_capacity, sizeof *made->groups))
-        return false;
-    made->groups[made->n_groups++] = (struct astra_group){number, ranks, (uint32_t)n};
-    return true;
+    const uint32_t n_known = search->keys.n;
+    const uint32_t i = n ? strings_intern(&search->keys, (const char *)ranks, n * sizeof *ranks)
+                         : strings_intern(&search->keys, (const char *)&fresh, sizeof fresh);
+    if (i == n_known) {
+        if (!arena_grow(search->arena, &made->groups, made->n_groups, &search->groups_capacity, sizeof *made->groups))
+            return false;
+        made->groups[made->n_groups++] = (struct astra_group){fresh, ranks, (uint32_t)n};
+    }
+    if (i != STRING_NONE)
+        *number = made->groups[i].number;
+    return i != STRING_NONE;
 }
 
-static struct pair_entry *pair_of(struct match_search *search, int64_t a, int64_t b) {
-    return pair_table_insert(&search->pairs, (uint64_t)MIN(a, b), (uint32_t)MAX(a, b));
+/* The same for a group that no trace names. `ranks` is scratch memory. */
+static bool number_more_ranks(struct match_search *search, const int64_t *ranks, size_t n, uint32_t *number) {
+    const uint32_t fresh = (uint32_t)search->job->calls->n_groups + search->n_more_groups + 1;
+    int64_t *kept = arena_alloc(search->arena, n, sizeof *kept);
+    if (!kept)
+        return false;
+    memcpy(kept, ranks, n * sizeof *kept);
+    const bool done = number_ranks(search, kept, n, fresh, number);
+    search->n_more_groups += done && *number == fresh;
+    return done;
 }
 
 /* Groups with the same members share a number; the group of all ranks is 0. False: out of memory. */
 static bool number_groups(struct match_search *search) {
     const struct collective_calls *calls = search->job->calls;
     uint32_t *of_members = arena_zeros(search->arena, calls->strings.n, sizeof *of_members);
-    search->made->group_number = arena_alloc(search->arena, calls->n_groups, sizeof *search->made->group_number);
+    search->made->group_number = arena_zeros(search->arena, calls->n_groups, sizeof *search->made->group_number);
     if (search->arena->failed)
         return false;
     for (uint32_t i = 0; i < calls->n_groups; i++) {
         uint32_t *first = &of_members[calls->groups[i].members];
         if (*first == 0)
             *first = i + 1;
-        search->made->group_number[i] = calls->groups[i].size >= search->job->world_size ? 0 : *first;
-        if (search->made->group_number[i] != i + 1)
+        if (calls->groups[i].size >= search->job->world_size)
             continue;
-        size_t n;
-        const int64_t *ranks = collective_group_ranks(calls, i, search->arena, &n);
-        if (!ranks || !add_group(search, i + 1, ranks, n))
-            return false;
-        struct pair_entry *pair = n == 2 && ranks[0] >= 0 ? pair_of(search, ranks[0], ranks[1]) : NULL;
-        if (n == 2 && !pair)
-            return false;
-        if (pair)
-            pair->number = i + 1;
+        if (*first == i + 1) {
+            size_t n;
+            const int64_t *ranks = collective_group_ranks(calls, i, search->arena, &n);
+            if (!ranks || !number_ranks(search, ranks, n, i + 1, first))
+                return false;
+        }
+        search->made->group_number[i] = *first;
     }
     return true;
 }
 
-/* The number of the group of the two ranks of a message, a new one if no group has these members. False: out of
- * memory. */
+/* The number of the group of the two ranks of a message. False: out of memory. */
 static bool number_message(struct match_search *search, const struct collective_match *match, uint32_t *number) {
     const struct match_job *job = search->job;
     if (job->world_size <= 2 || match->from < 0 || match->to < 0 || match->from == match->to ||
         match->from >= job->world_size || match->to >= job->world_size)
         return true;
-    struct pair_entry *pair = pair_of(search, match->from, match->to);
-    if (!pair)
+    const int64_t ranks[] = {MIN(match->from, match->to), MAX(match->from, match->to)};
+    return number_more_ranks(search, ranks, 2, number);
+}
+
+/* For ASTRA-sim, members that lack a collective, for example at the start of their traces, are not in its group: the
+ * others would never end. False: out of memory. */
+static bool number_members(struct match_search *search, uint32_t *number) {
+    int64_t *ranks = arena_alloc(search->arena, search->n_members, sizeof *ranks);
+    for (row_t i = 0; i < search->n_members && ranks; i++)
+        ranks[i] = search->job->ranks[search->members[i].rank].rank;
+    if (!ranks)
         return false;
-    if (pair->number == PAIR_NONE) {
-        int64_t *ranks = arena_alloc(search->arena, 2, sizeof *ranks);
-        pair->number = (uint32_t)job->calls->n_groups + ++search->n_pairs;
-        if (!ranks || !add_group(search, pair->number, ranks, 2))
-            return false;
-        ranks[0] = MIN(match->from, match->to);
-        ranks[1] = MAX(match->from, match->to);
-    }
-    *number = pair->number;
+    qsort(ranks, search->n_members, sizeof *ranks, compare_int64s);
+    return number_more_ranks(search, ranks, search->n_members, number);
+}
+
+/*
+ * For ASTRA-sim the group of all ranks is a group like others. ASTRA-sim matches the collectives of a group by their
+ * order in the group, but collectives without a group by their order among all collectives of the rank: where ranks run
+ * different numbers of collectives in smaller groups, ASTRA-sim never ends. A job without the files of all ranks, which
+ * ASTRA-sim cannot run, has no such group. False: out of memory.
+ */
+static bool number_all_ranks(struct match_search *search) {
+    const struct match_job *job = search->job;
+    uint32_t number = 0;
+    bool is_used = false;
+    for (row_t r = 0; r < job->n; r++)
+        for (row_t i = 0; i < search->made->ranks[r].n; i++)
+            is_used |= search->made->ranks[r].nodes[i].group == 0;
+    if (!job->astra || !is_used || job->world_size != (int64_t)job->n)
+        return true;
+    int64_t *ranks = arena_alloc(search->arena, job->n, sizeof *ranks);
+    for (row_t r = 0; r < job->n && ranks; r++)
+        ranks[r] = job->ranks[r].rank;
+    if (!ranks || !number_more_ranks(search, ranks, job->n, &number))
+        return false;
+    for (row_t r = 0; r < job->n; r++)
+        search->made->ranks[r].all_ranks = number;
     return true;
 }
 
@@ -329,6 +369,8 @@ static bool add_transfers(struct match_search *search, const struct match_order 
     search->made->n_alone += search->n_members == 1 && is_lacking;
     if (search->n_members > 1 && !differ) {
         search->made->n_lacking += is_lacking;
+        if (is_lacking && search->job->astra && !number_members(search, &as.group))
+            return false;
         as.matched_collective = search->made->n_matched_collectives++;
         add_matched_collective(search, &as, order->median_ns);
         return true;
@@ -380,10 +422,11 @@ enum sutra_status job_matches_find(const struct match_job *job, struct arena *ar
     find_starts(&search);
     row_t n;
     const struct match_order *order = order_matches(&search, &n, ends);
-    bool ok = pair_table_init(&search.pairs) && order && allocate_nodes(&search) && number_groups(&search);
+    bool ok = strings_init(&search.keys) && order && allocate_nodes(&search) && number_groups(&search);
     for (row_t i = 0; i < n && ok; i++)
         ok = add_transfers(&search, &order[i]);
-    pair_table_free(&search.pairs);
+    ok = ok && number_all_ranks(&search);
+    strings_free(&search.keys);
     TRY_ALLOC(ok, error);
     for (row_t r = 0; r < job->n; r++)
         if (matched_collectives->ranks[r].n)

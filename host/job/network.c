@@ -46,6 +46,7 @@ struct transfer_fit {
 struct network_match {
     uint32_t fit; /* its index; PAIR_NONE: not modeled */
     uint32_t group, n_ranks;
+    bool is_lacking; /* ranks lack it, so its ring is smaller than the measured one */
     enum comm_kind kind;
     uint64_t bytes, op_bytes, shortest_us; /* of all members */
 };
@@ -110,6 +111,7 @@ static bool list_matches(struct network_fitting *fitting, struct arena *arena) {
             const bool is_first = match->n_ranks == 0;
             match->group = node->group;
             match->n_ranks = node->n_ranks;
+            match->is_lacking = node->n_files < node->n_ranks;
             match->kind = node->kind;
             match->bytes = MAX(node->bytes, match->bytes);
             match->op_bytes = MAX(node->op_bytes, match->op_bytes);
@@ -122,9 +124,9 @@ static bool list_matches(struct network_fitting *fitting, struct arena *arena) {
 static void find_dimensions(struct network_fitting *fitting) {
     int64_t inner = 0;
     for (uint64_t m = 0; m < fitting->matched_collectives->n_matched_collectives; m++) {
-        const uint32_t group = fitting->matches[m].group;
-        const int64_t n = fitting->high[group] - fitting->low[group] + 1;
-        if (group != 0 && n == fitting->matches[m].n_ranks && fitting->world_size % n == 0)
+        const struct network_match *match = &fitting->matches[m];
+        const int64_t n = fitting->high[match->group] - fitting->low[match->group] + 1;
+        if (match->group != 0 && !match->is_lacking && n == match->n_ranks && fitting->world_size % n == 0)
             inner = MAX(n, inner);
     }
     fitting->astra->n_dimensions = inner ? 2 : 1;
@@ -141,7 +143,7 @@ static bool number_fits(struct network_fitting *fitting, struct arena *arena) {
         struct network_match *match = &fitting->matches[m];
         match->fit = PAIR_NONE;
         match->bytes = match->bytes ? match->bytes : match->op_bytes;
-        if (isnan(modeled_factor(match->kind, match->n_ranks)) || match->bytes == 0)
+        if (isnan(modeled_factor(match->kind, match->n_ranks)) || match->bytes == 0 || match->is_lacking)
             continue;
         const uint32_t dimension = dimension_of(fitting, match->group);
         struct pair_entry *entry =
@@ -243,8 +245,9 @@ static enum sutra_status divide_durations(struct network_fitting *fitting, struc
                 node->matched_collective == NOT_MATCHED ? NULL : &fitting->matches[node->matched_collective];
             if (!match || match->fit == PAIR_NONE) {
                 const bool has_kind = !isnan(modeled_factor(node->kind, node->n_ranks));
-                made->n_unsized += has_kind && match;
-                made->n_other_kinds += !has_kind && match;
+                made->n_lacking += match && match->is_lacking;
+                made->n_unsized += has_kind && match && !match->is_lacking;
+                made->n_other_kinds += !has_kind && match && !match->is_lacking;
                 continue;
             }
             if (match->group == 0 && fitting->astra->n_dimensions == 2 && match->kind != COMM_ALL_REDUCE)
@@ -265,6 +268,7 @@ static enum sutra_status divide_durations(struct network_fitting *fitting, struc
             node->moving_ns = MIN((uint64_t)llround(moving_us * 1e3), node->moving_us * 1000);
             node->size = (uint64_t)fmin(fmax(round(size), SIZE_MIN), 0x1p62);
             made->n_modeled++;
+            made->n_one_size += !fit->is_fitted;
         }
     return SUTRA_OK;
 }

@@ -72,6 +72,7 @@ static uint64_t hash_inputs(const struct whole_rank *rank, const struct matched_
     hash = fnv1a_number(hash, matched_collectives->has_start ? matched_collectives->start_us : 0);
     hash = fnv1a_number(hash, (uint64_t)matched_collectives->ahead_us);
     hash = fnv1a_number(hash, matched_collectives->astra);
+    hash = fnv1a_number(hash, matched_collectives->all_ranks);
     hash = fnv1a_number(hash, matched_collectives->ranks_per_host);
     for (row_t i = 0; i < matched_collectives->n; i++) {
         const struct matched_collective *node = &matched_collectives->nodes[i];
@@ -258,7 +259,10 @@ static enum sutra_status write_astra(const struct job_whole *whole, const struct
                                .n_dimensions = 1,
                                .n_of_dimension = {n_ranks}};
     /* Any two dimensions, if groups are smaller than the job: without a bandwidth both cost nothing. */
-    for (uint32_t n = 2; replay.n_groups && (uint64_t)n * n <= n_ranks && replay.n_dimensions == 1; n++)
+    bool has_smaller = false;
+    for (uint32_t g = 0; g < replay.n_groups; g++)
+        has_smaller |= replay.groups[g].n_ranks < n_ranks;
+    for (uint32_t n = 2; has_smaller && (uint64_t)n * n <= n_ranks && replay.n_dimensions == 1; n++)
         if (n_ranks % n == 0) {
             replay.n_dimensions = 2;
             replay.n_of_dimension[0] = n;

@@ -70,8 +70,9 @@ struct et_checking {
 
 /* A collective, for the comparison with other ranks. */
 struct et_collective_call {
-    int64_t group;  /* its number, or -2 less the id of its name, if the name is not a number */
-    uint64_t index; /* index among the collectives of the rank, in an order that the dependencies allow */
+    int64_t group;         /* its number, or -2 less the id of its name, if the name is not a number */
+    uint64_t index;        /* index among the collectives of the rank, in an order that the dependencies allow */
+    uint64_t astra_number; /* the same among those that ASTRA-sim numbers: all but broadcasts */
     uint64_t id, size;
     int64_t type; /* enum et_collective */
 };
@@ -419,7 +420,7 @@ ORDER_BY(compare_calls, struct et_collective_call, ASCENDING(group) ASCENDING(in
 static enum sutra_status read_member(struct sutra_et_check *check, const struct et_checking *checking,
                                      struct et_member *member, struct sutra_error *error) {
     const struct et_graph *graph = &checking->graph;
-    uint64_t n_calls = 0, n_messages = 0;
+    uint64_t n_calls = 0, n_messages = 0, n_numbered = 0;
     for (row_t i = 0; i < graph->n_order; i++) {
         int32_t type = checking->nodes->type[graph->order[i]];
         n_calls += type == ET_COMM_COLL;
@@ -438,10 +439,11 @@ static enum sutra_status read_member(struct sutra_et_check *check, const struct 
             member->calls[member->n_calls] = (struct et_collective_call){
                 .group = group,
                 .index = member->n_calls,
+                .astra_number = n_numbered,
                 .id = checking->nodes->id[row],
                 .size = (uint64_t)et_integer_or(checking->nodes, row, ET_NAME_COMM_SIZE, -1),
                 .type = et_integer_or(checking->nodes, row, ET_NAME_COMM_TYPE, -1)};
-            member->n_calls++;
+            n_numbered += member->calls[member->n_calls++].type != ET_BROADCAST;
         } else if (et_is_communication(type)) {
             bool sent = checking->nodes->type[row] == ET_COMM_SEND;
             int64_t peer =
@@ -616,6 +618,33 @@ static void et_rule_sequences(struct sutra_et_check *check, struct et_found *fou
     arena_release(&check->arena, mark);
 }
 
+/* Whether a collective of all ranks has different numbers on two members; reports the first one. */
+static bool differs_in_number(const struct et_member *one, const struct et_member *other, struct et_found *found) {
+    uint64_t n_a, n_b, i = 0;
+    const struct et_collective_call *a = calls_of(one, 0, &n_a), *b = calls_of(other, 0, &n_b);
+    while (i < n_a && i < n_b && (a[i].type == ET_BROADCAST || a[i].astra_number == b[i].astra_number))
+        i++;
+    if (i == n_a || i == n_b)
+        return false;
+    if (found->count == 0)
+        snprintf(found->detail, sizeof found->detail,
+                 "node %" PRIu64 " is collective %" PRIu64 " of rank %" PRId64 ", but node %" PRIu64
+                 " is collective %" PRIu64 " of rank %" PRId64,
+                 a[i].id, a[i].astra_number + 1, one->rank, b[i].id, b[i].astra_number + 1, other->rank);
+    return true;
+}
+
+static void et_rule_numbers(struct sutra_et_check *check, struct et_found *found) {
+    const struct et_member *first = NULL;
+    for (uint64_t i = 0; i < check->n_members; i++) {
+        const struct et_member *member = &check->members[i];
+        if (member->rank == RANK_UNKNOWN)
+            continue;
+        found->count += first && differs_in_number(first, member, found);
+        first = first ? first : member;
+    }
+}
+
 #define ROUTE_KEYS ASCENDING(from) ASCENDING(to) ASCENDING(tag) ASCENDING(size)
 
 ORDER_BY(compare_routes, struct et_message, ROUTE_KEYS)
@@ -776,6 +805,12 @@ static const struct et_rule et_rules[] = {
     {"R26a", E, E, .job = et_rule_pairs, .what = "an unmatched send or receive",
      .why = "The simulation never ends.",
      .remedy = "Use traces of the same steps of one run.", .needs_no_replay = true},
+    {"R26b", E, E, .job = et_rule_numbers,
+     .what = "collectives without a process group, after different numbers of collectives of the ranks",
+     .why = "ASTRA-sim matches them by their number among all collectives of a rank, so the simulation never ends "
+            "(exit code 0, without a \"finished\" line of these ranks).",
+     .remedy = "Set pg_name to a group of all ranks in comm_group.json, as 'sutra link --astra' does.", .unit = "ranks",
+     .needs_no_replay = true},
 };
 // clang-format on
 

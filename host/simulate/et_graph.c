@@ -204,8 +204,8 @@ bool et_kind_is_readable(uint32_t name, uint8_t kind) {
         return kind == ET_STRING;
     case ET_NAME_INVOLVED_DIM:
         return kind == ET_BOOL + 1;
-    default:
-        return kind != ET_NO_VALUE;
+    default: /* not read */
+        return true;
     }
 }
 

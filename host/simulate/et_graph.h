@@ -58,7 +58,7 @@ bool et_group_has(const struct et_group *group, int64_t rank);
 #define RANK_UNKNOWN (-1)
 int64_t et_rank_of(const char *path, size_t *prefix);
 
-/* Whether ASTRA-sim's feeder reads this kind of the attribute. */
+/* Whether ASTRA-sim's feeder can read this kind of the attribute, or never reads the attribute. */
 bool et_kind_is_readable(uint32_t name, uint8_t kind);
 
 enum et_edges { ET_CTRL = 1, ET_DATA = 2, ET_ALL = 3 };

@@ -433,7 +433,7 @@ enum sutra_status et_timeline_make(struct measured_nodes *made, struct measured_
  * ASTRA-sim a node [meet] precedes each matched collective, and in its network model a node [alpha] precedes [meet].
  */
 
-/* The maximum number of new attributes of a collective: the four of its match, its execution time, and the
+/* The maximum number of new attributes of a communication: the four of its match, its execution time, and the
  * attributes of its type. */
 #define MORE_ATTRIBUTES 9
 
@@ -492,10 +492,12 @@ static enum sutra_status prepare_copy(struct job_copy *copy, struct arena *arena
     }
     if (n_nodes > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "too many nodes: the rank has more than %u", ROW_LIMIT);
+    uint64_t n_communications = (uint64_t)rank->n * COLLECTIVE_NODES;
+    for (row_t row = 0; row < alone->n && rank->astra; row++)
+        n_communications += et_is_communication(alone->type[row]);
     return et_nodes_take(copy->made, (row_t)n_nodes, alone->ctrl.first[alone->n],
                          alone->data.first[alone->n] + 3 * (uint64_t)rank->n + 1,
-                         alone->attr_first[alone->n] + (uint64_t)rank->n * COLLECTIVE_NODES * MORE_ATTRIBUTES + 1,
-                         error);
+                         alone->attr_first[alone->n] + n_communications * MORE_ATTRIBUTES + 1, error);
 }
 
 static void add_integer(struct job_copy *copy, enum et_name name, enum et_kind kind, uint64_t bits) {
@@ -522,11 +524,12 @@ static bool is_replaced(const struct job_copy *copy, uint32_t name) {
     return false;
 }
 
-/* The group for ASTRA-sim: by number; all ranks have none. */
+/* Attributes for ASTRA-sim. A collective of all ranks also has a group (job/matched_collectives.c). */
 static void add_astra_attributes(struct job_copy *copy, uint32_t group, enum et_collective type, uint64_t bytes) {
     char digits[16];
-    int length = snprintf(digits, sizeof digits, "%" PRIu32, group);
-    const char *kept = group ? arena_text(&copy->made->arena, digits, (size_t)length) : NULL;
+    const uint32_t number = group ? group : copy->rank->all_ranks;
+    const int length = snprintf(digits, sizeof digits, "%" PRIu32, number);
+    const char *kept = number ? arena_text(&copy->made->arena, digits, (size_t)length) : NULL;
     add_integer(copy, ET_NAME_IS_CPU_OP, ET_BOOL, 0);
     add_integer(copy, ET_NAME_COMM_TYPE, ET_INT64, (uint64_t)type);
     add_integer(copy, ET_NAME_COMM_SIZE, ET_INT64, bytes);
@@ -609,6 +612,14 @@ static void copy_node(struct job_copy *copy, row_t row) {
         et_text_set(made->text[column], row, et_text_at(alone->text[column], row));
 }
 
+/* Copies the attributes of a node. */
+static void copy_attributes(struct job_copy *copy, row_t row, bool without_replaced) {
+    const struct et_nodes *alone = copy->alone;
+    for (uint64_t i = alone->attr_first[row]; i < alone->attr_first[row + 1]; i++)
+        if (!without_replaced || !is_replaced(copy, alone->attributes.name[i]))
+            et_attribute_copy(&copy->made->attributes, copy->n_attributes++, &alone->attributes, i);
+}
+
 static void add_collective(struct job_copy *copy, row_t i) {
     const struct matched_collective *node = &copy->rank->nodes[i];
     const row_t row = copy->row[i];
@@ -622,17 +633,14 @@ static void add_collective(struct job_copy *copy, row_t i) {
         add_data_dep(copy, copy->meet_id[i]);
     else
         add_rank_deps(copy, i);
-    const struct et_nodes *alone = copy->alone;
-    for (uint64_t a = alone->attr_first[row]; a < alone->attr_first[row + 1]; a++)
-        if (!is_replaced(copy, alone->attributes.name[a]))
-            et_attribute_copy(&copy->made->attributes, copy->n_attributes++, &alone->attributes, a);
+    copy_attributes(copy, row, true);
     if (copy->rank->astra && node->is_modeled) {
         /* A message is an all-reduce of its two ranks, which moves as much. */
         const enum et_collective type = node->kind == COMM_MESSAGE ? ET_ALL_REDUCE : type_of_kind(node->kind);
         add_astra_attributes(copy, node->group, type, node->size);
     } else if (copy->rank->astra) {
         add_astra_attributes(copy, node->group, ET_BROADCAST, node->bytes ? node->bytes : 1);
-    } else if (!et_is_communication(alone->type[row])) {
+    } else if (!et_is_communication(copy->alone->type[row])) {
         add_integer(copy, ET_NAME_COMM_TYPE, ET_INT64, (uint64_t)type_of_kind(node->kind));
         add_integer(copy, ET_NAME_COMM_SIZE, ET_INT64, node->bytes);
     }
@@ -692,6 +700,26 @@ static void add_meet_node(struct job_copy *copy, row_t row, row_t i) {
     end_node(copy, row);
 }
 
+/* Copies a node that is no collective of the job. ASTRA-sim would let other communication wait for ranks that may lack
+ * it; as a broadcast it is replayed. */
+static void add_other_node(struct job_copy *copy, row_t row) {
+    const bool is_replayed = copy->rank->astra && et_is_communication(copy->alone->type[row]);
+    copy_node(copy, row);
+    copy_ctrl_deps(copy, row);
+    copy_data_deps(copy, row);
+    if (row == copy->first)
+        add_data_dep(copy, copy->start_id);
+    copy_attributes(copy, row, is_replayed);
+    if (is_replayed) {
+        const int64_t exec_ns = et_integer_or(copy->alone, row, ET_NAME_KERNEL_EXEC_NS, -1);
+        copy->made->type[row] = ET_COMM_COLL;
+        add_astra_attributes(copy, 0, ET_BROADCAST, 1);
+        if (exec_ns >= 0)
+            add_integer(copy, ET_NAME_KERNEL_EXEC_NS, ET_INT64, (uint64_t)exec_ns);
+    }
+    end_node(copy, row);
+}
+
 /* By ascending id: the nodes of the rank alone, then the new ones. */
 static void add_nodes(struct job_copy *copy) {
     row_t next = 0, n = copy->alone->n;
@@ -699,14 +727,7 @@ static void add_nodes(struct job_copy *copy) {
         if (next < copy->rank->n && copy->row[next] == row) {
             add_collective(copy, next++);
         } else {
-            copy_node(copy, row);
-            copy_ctrl_deps(copy, row);
-            copy_data_deps(copy, row);
-            if (row == copy->first)
-                add_data_dep(copy, copy->start_id);
-            for (uint64_t i = copy->alone->attr_first[row]; i < copy->alone->attr_first[row + 1]; i++)
-                et_attribute_copy(&copy->made->attributes, copy->n_attributes++, &copy->alone->attributes, i);
-            end_node(copy, row);
+            add_other_node(copy, row);
         }
     }
     if (copy->rank->has_start) {

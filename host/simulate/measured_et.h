@@ -79,7 +79,7 @@ struct matched_collective {
     uint64_t matched_collective;
     enum comm_kind kind;
     uint32_t n_ranks, n_files; /* of the group; of these, ranks with files */
-    uint32_t group;            /* number for ASTRA-sim; 0: all ranks */
+    uint32_t group;            /* its number; 0: all ranks */
     uint64_t bytes, op_bytes;  /* by the arguments of the kernel; by the tensors of its operator; 0: not recorded */
     uint64_t duration_us, run_ns;
     /* In ASTRA-sim's network model: the part of the duration that bandwidth scales, and the comm_size that takes it. */
@@ -95,6 +95,7 @@ struct matched_collectives {
     bool per_stream; /* the file is for simulators with a resource per stream, and records it: "gpu" is "streams", else
                         "one" */
     uint32_t ranks_per_host; /* recorded as "ranks_per_host"; 0: unknown, not recorded */
+    uint32_t all_ranks;      /* number of the group of all ranks for ASTRA-sim; 0: none */
     bool has_start;          /* the rank has CPU nodes; the first one follows [start] */
     uint64_t first_node, start_us;
     int64_t ahead_us;                 /* clock of the rank less clock of the job */

@@ -21,8 +21,29 @@ sed -i 's/"dtype"/"other"/g' devices/device.*.json
 sutra link hosts devices -o unsized --format et --astra network 2>&1 | grep 'collectives\|replayed'
 echo "--- without tensors: replayed"
 sed -i -E 's/\[[0-9]+, ?[0-9]+, ?0, ?[0-9]+, ?[0-9]+, ?"cuda:[0-9]*"\]/[0,0,0,0,0,"cuda:0"]/g' hosts/host.*.json
-sutra link hosts devices -o unsized --format et --astra network 2>&1 | grep 'collectives\|replayed'
+sutra link hosts devices -o unsized --format et --astra network 2>&1 | grep 'collective\|replayed'
 sutra simulate unsized --quiet | head -n 1
+echo "--- without arguments of collectives: ranks cannot be matched"
+sed 's/"Collective name"/"other"/g' -i devices/device.*.json
+sed 's/record_param_comms/other/g' -i hosts/host.*.json
+try sutra link hosts devices -o unmatched --format et --astra network --quiet
+sutra link hosts devices -o unmatched --format et --astra --quiet
+sutra jsonize unmatched/rank.0.et --lines | grep -c '"COMM_COLL_NODE".*"comm_type", "int64Val": "5"'
+sutra simulate unmatched --quiet | head -n 1
+rm -r hosts devices
+sutra gen --events 2k --ranks 4 --seed 3 --host hosts --device devices
+echo "--- a rank that lacks its first collective: replayed without this rank"
+python3 - <<'END'
+import json
+
+path = "devices/device.2.json"
+trace = json.load(open(path))
+first = min((event for event in trace["traceEvents"] if "Collective name" in event.get("args", {})), key=lambda e: e["ts"])
+trace["traceEvents"].remove(first)
+json.dump(trace, open(path, "w"))
+END
+sutra link hosts devices -o lacking --format et --astra network 2>&1 | grep 'collectives\|replayed'
+cat lacking/comm_group.json
 echo "--- replay"
 sutra link hosts devices -o replay --format et --astra --quiet
 sutra link hosts devices -o again --format et --astra=replay --quiet
