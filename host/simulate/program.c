@@ -407,6 +407,7 @@ static bool alloc_graph(const struct programs *programs, const struct program *p
         .is_shared = arena_alloc(arena, items->n, sizeof *graph->is_shared),
         .tells = program_graph_of(programs, program)->tells,
         .parent = arena_alloc(arena, items->n, sizeof *graph->parent),
+        .start = ROW_NONE,
         .first_dep = arena_alloc(arena, (size_t)items->n + 1, sizeof *graph->first_dep),
         .deps = arena_alloc(arena, n_deps, sizeof *graph->deps),
         .first_waiter = arena_zeros(arena, (size_t)items->n + 1, sizeof *graph->first_waiter),
@@ -460,6 +461,7 @@ enum sutra_status program_graph(const struct programs *programs, const struct pr
         resolve_refs(programs, item, graph, placed, placed_counts);
         graph->n_waits[i] = (row_t)(graph->n_deps - graph->first_dep[i]);
         last_copy[node] = i;
+        graph->start = node == source->start ? i : graph->start;
         if (!item->is_mark)
             placed[item->resource][placed_counts[item->resource]++] = i;
         if (item->transfer == ROW_NONE)

@@ -132,11 +132,6 @@ static enum work_kind node_work(const struct et_nodes *nodes, row_t node) {
     return et_is_communication(nodes->type[node]) ? WORK_COMMUNICATION : WORK_COMPUTATION;
 }
 
-/* The execution time of a CPU node: 0 for [start], which waits for its rank; -1: its duration. */
-static int64_t start_run(const struct et_nodes *nodes, row_t node) {
-    return et_text_is(et_text_at(nodes->text[ET_NODE_NAME], node), "[start]") ? 0 : -1;
-}
-
 struct graph_task {
     struct rank_graph *graph;
     const struct et_nodes *nodes;
@@ -151,8 +146,7 @@ static void describe_task(void *arg, size_t task) {
         uint64_t dur = nodes->duration_us[node] * NS_PER_US;
         graph->work[i] = (uint8_t)node_work(nodes, node);
         graph->dur_ns[i] = graph->run_ns[i] = dur;
-        int64_t run = graph->work[i] == WORK_CPU ? start_run(nodes, node)
-                                                 : et_integer_or(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
+        const int64_t run = graph->work[i] == WORK_CPU ? -1 : et_integer_or(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
         if (run >= 0 && (uint64_t)run < dur)
             graph->run_ns[i] = (uint64_t)run;
         graph->is_shared[i] = graph->work[i] == WORK_COMMUNICATION &&
@@ -173,6 +167,10 @@ static bool describe_nodes(struct rank_graph *graph, const struct et_nodes *node
     if (arena->failed)
         return false;
     pool_run(pool, et_tasks(graph->n), describe_task, &(struct graph_task){graph, nodes, NULL});
+    graph->start = ROW_NONE;
+    for (row_t i = 0; i < graph->n; i++)
+        if (graph->work[i] == WORK_CPU && et_text_is(et_text_at(nodes->text[ET_NODE_NAME], graph->node[i]), "[start]"))
+            graph->start = i;
     graph->tells = et_nodes_unmatched(nodes);
     for (row_t i = 0; i < graph->n; i++)
         graph->tells |= graph->is_shared[i];

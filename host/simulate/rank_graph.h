@@ -57,6 +57,7 @@ struct rank_graph {
     bool *is_shared;    /* a collective of several ranks of a job */
     bool tells;         /* the file records matches */
     row_t *parent;      /* the first control dependency, or ROW_NONE */
+    row_t start;        /* the node [start], from the start of the job to the start of the rank; or ROW_NONE */
 
     uint64_t n_deps;
     uint64_t *first_dep; /* n + 1: node i depends on the rows deps[first_dep[i]] .. */

@@ -285,7 +285,7 @@ static enum sutra_status sum_by_name(struct sutra_simulation *simulation, struct
             struct simulation_name *name = &names[simulation->graphs[r].name[i]];
             if (name->n_nodes++ == 0)
                 name->work = simulation->graphs[r].work[i];
-            name->run_ns += simulation->run_ns[r][i];
+            name->run_ns += i == simulation->graphs[r].start ? 0 : simulation->run_ns[r][i]; /* of other work */
             if (simulation->times[r].run_ns[i] != TIME_NEVER)
                 name->wait_ns += simulation->times[r].run_ns[i] - simulation->times[r].start_ns[i];
         }

@@ -253,7 +253,7 @@ static enum sutra_status compare_cpus(struct slowness_work *work, const struct r
         /* CPU time per kernel. */
         double sum_ns = 0, n_kernels = 0;
         for (row_t i = 0; i < graphs[r].n; i++) {
-            sum_ns += graphs[r].work[i] == WORK_CPU ? (double)graphs[r].run_ns[i] : 0;
+            sum_ns += graphs[r].work[i] == WORK_CPU && i != graphs[r].start ? (double)graphs[r].run_ns[i] : 0;
             n_kernels += graphs[r].work[i] == WORK_COMPUTATION;
         }
         sorted[r] = slowness[r].cpu = sum_ns / (n_kernels > 0 ? n_kernels : 1);
