@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/job.h"
@@ -21,7 +22,8 @@ struct check_job {
     struct job job;
     struct sutra_et_check_options options;
     bool json;
-    bool is_linked_job; /* the operand is the directory of a linked job */
+    bool is_linked_job;  /* the operand is the directory of a linked job */
+    char *folder_groups; /* comm_group.json of another directory, without --groups */
     struct sutra_et *et;
     struct sutra_et_check *check;
 };
@@ -32,7 +34,8 @@ static const struct stage_share stages[] = {{"read .et", 60, true}, {"check", 40
 
 static const struct option_row options[] = {
     {"groups", 'g', OPTION_FILE, "FILE", AT(check_job, options.groups),
-     .help = "read process groups from ASTRA-sim's comm_group.json, such as {\"3\": [0, 1]}"},
+     .help =
+         "read process groups from ASTRA-sim's comm_group.json, such as {\"3\": [0, 1]} (default: this file in DIR)"},
     {"feeder", 0, OPTION_CHOICE, "FEEDER", AT(check_job, options.feeder), .choices = feeders,
      .help = "check for ASTRA-sim's reader v3 (current) or v1 (older) (default: v3)"},
     {"roofline", 0, OPTION_FLAG, AT(check_job, options.roofline),
@@ -191,6 +194,11 @@ static int check(struct job *job) {
         char *plan = NULL;
         check->is_linked_job = record_read(path, "plan", &plan, NULL) != SUTRA_NO_INPUT;
         free(plan);
+        if (!check->is_linked_job && !check->options.groups) {
+            if (asprintf(&check->folder_groups, "%s/comm_group.json", path) < 0)
+                return message_fail(SUTRA_SYSTEM, "out of memory");
+            check->options.groups = access(check->folder_groups, F_OK) == 0 ? check->folder_groups : NULL;
+        }
     }
     return check->is_linked_job ? SUTRA_OK : job_list_inputs(job, NAMES_ET);
 }
@@ -228,6 +236,7 @@ static void release(struct job *job) {
     struct check_job *check = (struct check_job *)job;
     sutra_et_check_free(check->check);
     sutra_et_free(check->et);
+    free(check->folder_groups);
 }
 
 static const char *const synopses[] = {"FILE.et... [OPTIONS]", "DIR [OPTIONS]", NULL};

@@ -18,6 +18,18 @@ try sutra check job.0.et job.1.et job.2.et --groups groups.json
 try sutra check job.0.et job.1.et --groups groups.json
 try sutra check job.0.et job.1.et --groups groups.json --replay
 try sutra check job.0.et job.1.et
+echo "--- different numbers of collectives before one of all ranks; the directory defines the groups"
+mkdir numbers
+echo '{"3": [0, 1]}' >numbers/comm_group.json
+sizes=$(number comm_type 0)$(number comm_size 64)
+for rank in 0 1 2; do
+    echo "$head" >lines
+    [ $rank = 2 ] || node 1 1 COMM_COLL_NODE "" "$sizes$group" >>lines
+    node 2 2 COMM_COLL_NODE "" "$sizes" >>lines
+    encode_et <lines >numbers/job.$rank.et
+done
+try sutra check numbers
+try sutra check numbers --replay
 echo "--- the simulation warns"
 sutra simulate job.0.et job.2.et 2>&1 >/dev/null
 { echo "$head" && node 1 1 COMP_NODE '"dataDeps": ["7", "8"], ' ""; } | encode_et >absent.0.et
