@@ -157,6 +157,29 @@ static void scaled_part_is_at_most_the_shortest_duration(void **state) {
     arena_free(&of.arena);
 }
 
+/* Rank 3 lacks an all-gather of all ranks: the ring of the other three takes the measured time. */
+static void ranks_that_lack_a_collective_are_not_in_its_ring(void **state) {
+    static const int64_t others[] = {0, 1, 2};
+    static const struct astra_group lacking[] = {{5, others, 3}};
+    struct network_case of;
+    network_begin(&of);
+    collective(&of, 0, COMM_ALL_GATHER, 400 * KB, 1000);
+    collective(&of, 0, COMM_ALL_GATHER, 4000 * KB, 1000);
+    of.ranks[3].n = 1;
+    for (int r = 0; r < 3; r++) {
+        of.nodes[r][1].group = 5;
+        of.nodes[r][1].n_files = 3;
+    }
+    of.matched_collectives.groups = (struct astra_group *)lacking;
+    of.matched_collectives.n_groups = 1;
+    assert_int_equal(network_find(&of), SUTRA_OK);
+    assert_int_equal(of.network.astra.n_dimensions, 1);
+    assert_int_equal(of.network.n_modeled, 7);
+    expect_near((double)of.nodes[0][0].size, 400 * KB / 4.0, 10);
+    expect_near((double)of.nodes[0][1].size, 4000 * KB * (3 / 4.0) / (2 / 3.0) / 3, 10);
+    arena_free(&of.arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_dimension_has_the_bandwidth_of_the_longest_kind),
@@ -164,6 +187,7 @@ int main(void) {
         cmocka_unit_test(other_kinds_across_both_dimensions_are_refused),
         cmocka_unit_test(a_job_without_sizes_keeps_its_durations),
         cmocka_unit_test(scaled_part_is_at_most_the_shortest_duration),
+        cmocka_unit_test(ranks_that_lack_a_collective_are_not_in_its_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -325,7 +325,6 @@ static void print_summary(const struct ranks_run *run, const struct job_whole *w
         {network ? network->n_one_size : 0, "  of kinds with one size: alpha is assumed", false},
         {network ? network->n_unsized : 0, "  replayed with their durations: unknown size", false},
         {network ? network->n_other_kinds : 0, "  replayed with their durations: kinds without a model", false},
-        {network ? network->n_lacking : 0, "  replayed with their durations: some ranks lack them", false},
         {network && whole->matched_collectives ? whole->matched_collectives->n_beside : 0,
          "  that overlap another collective of their rank", network != NULL},
     };

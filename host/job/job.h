@@ -77,7 +77,6 @@ struct job_astra {
     uint64_t n_one_size;    /* of these, nodes of a kind with one size: alpha is not measured, but assumed */
     uint64_t n_unsized;     /* nodes of unknown size, which ASTRA-sim replays */
     uint64_t n_other_kinds; /* nodes of kinds without a model, such as broadcast, which ASTRA-sim replays */
-    uint64_t n_lacking;     /* nodes of collectives that some ranks lack, which ASTRA-sim replays */
 };
 
 /* Fits the network, sets the modeled part of each matched collective. SUTRA_DATA: a collective other than all-reduce

@@ -44,9 +44,8 @@ struct transfer_fit {
 
 /* A matched collective. */
 struct network_match {
-    uint32_t fit; /* its index; PAIR_NONE: not modeled */
-    uint32_t group, n_ranks;
-    bool is_lacking; /* ranks lack it, so its ring is smaller than the measured one */
+    uint32_t fit;                     /* its index; PAIR_NONE: not modeled */
+    uint32_t group, n_ranks, n_files; /* n_files: members of the group, the ranks that recorded it */
     enum comm_kind kind;
     uint64_t bytes, op_bytes, shortest_us; /* of all members */
 };
@@ -111,7 +110,7 @@ static bool list_matches(struct network_fitting *fitting, struct arena *arena) {
             const bool is_first = match->n_ranks == 0;
             match->group = node->group;
             match->n_ranks = node->n_ranks;
-            match->is_lacking = node->n_files < node->n_ranks;
+            match->n_files = node->n_files;
             match->kind = node->kind;
             match->bytes = MAX(node->bytes, match->bytes);
             match->op_bytes = MAX(node->op_bytes, match->op_bytes);
@@ -126,7 +125,8 @@ static void find_dimensions(struct network_fitting *fitting) {
     for (uint64_t m = 0; m < fitting->matched_collectives->n_matched_collectives; m++) {
         const struct network_match *match = &fitting->matches[m];
         const int64_t n = fitting->high[match->group] - fitting->low[match->group] + 1;
-        if (match->group != 0 && !match->is_lacking && n == match->n_ranks && fitting->world_size % n == 0)
+        if (match->group != 0 && match->n_files == match->n_ranks && n == match->n_ranks &&
+            fitting->world_size % n == 0)
             inner = MAX(n, inner);
     }
     fitting->astra->n_dimensions = inner ? 2 : 1;
@@ -143,7 +143,7 @@ static bool number_fits(struct network_fitting *fitting, struct arena *arena) {
         struct network_match *match = &fitting->matches[m];
         match->fit = PAIR_NONE;
         match->bytes = match->bytes ? match->bytes : match->op_bytes;
-        if (isnan(modeled_factor(match->kind, match->n_ranks)) || match->bytes == 0 || match->is_lacking)
+        if (isnan(modeled_factor(match->kind, match->n_ranks)) || match->bytes == 0)
             continue;
         const uint32_t dimension = dimension_of(fitting, match->group);
         struct pair_entry *entry =
@@ -217,11 +217,11 @@ static void fit_lines(struct network_fitting *fitting) {
             fitting->us_per_byte[d] > 0 ? 1e6 / fitting->us_per_byte[d] / 0x1p30 : 1e6; /* no transfer is modeled */
 }
 
-/* The comm_size for which ASTRA-sim takes this time. */
+/* The comm_size for which ASTRA-sim's ring of the ranks that recorded the collective takes this time. */
 static double size_of(const struct network_fitting *fitting, const struct network_match *match, double moving_us) {
     const struct astra_job *astra = fitting->astra;
-    const double n = match->n_ranks, *us_per_byte = fitting->us_per_byte;
-    const double factor = modeled_factor(match->kind, match->n_ranks);
+    const double n = match->n_files, *us_per_byte = fitting->us_per_byte;
+    const double factor = modeled_factor(match->kind, match->n_files);
     double size = moving_us / (factor * us_per_byte[dimension_of(fitting, match->group)]);
     if (match->kind == COMM_ALL_GATHER)
         size /= n;
@@ -245,9 +245,8 @@ static enum sutra_status divide_durations(struct network_fitting *fitting, struc
                 node->matched_collective == NOT_MATCHED ? NULL : &fitting->matches[node->matched_collective];
             if (!match || match->fit == PAIR_NONE) {
                 const bool has_kind = !isnan(modeled_factor(node->kind, node->n_ranks));
-                made->n_lacking += match && match->is_lacking;
-                made->n_unsized += has_kind && match && !match->is_lacking;
-                made->n_other_kinds += !has_kind && match && !match->is_lacking;
+                made->n_unsized += has_kind && match;
+                made->n_other_kinds += !has_kind && match;
                 continue;
             }
             if (match->group == 0 && fitting->astra->n_dimensions == 2 && match->kind != COMM_ALL_REDUCE)

@@ -32,7 +32,7 @@ sutra jsonize unmatched/rank.0.et --lines | grep -c '"COMM_COLL_NODE".*"comm_typ
 sutra simulate unmatched --quiet | head -n 1
 rm -r hosts devices
 sutra gen --events 2k --ranks 4 --seed 3 --host hosts --device devices
-echo "--- a rank that lacks its first collective: replayed without this rank"
+echo "--- a rank that lacks its first collective: a group without this rank"
 python3 - <<'END'
 import json
 
