@@ -72,7 +72,7 @@ struct et_checking {
 struct et_collective_call {
     int64_t group;         /* its number, or -2 less the id of its name, if the name is not a number */
     uint64_t index;        /* index among the collectives of the rank, in an order that the dependencies allow */
-    uint64_t astra_number; /* the same among those that ASTRA-sim numbers: all but broadcasts */
+    uint64_t astra_number; /* the same among the collectives that ASTRA-sim numbers: all but broadcasts */
     uint64_t id, size;
     int64_t type; /* enum et_collective */
 };
