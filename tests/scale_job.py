@@ -6,7 +6,9 @@ Writes DIR/rank.N.et. Durations are constants, or vary by step with jitter=1, so
 other numbers is the known answer of a what-if. Stages run 1F1B, or all forward passes first with schedule=gpipe.
 Experts (experts=1) exchange tokens before and after the fourth kernel of a layer, which takes `skew` times as long on the
 last rank. reduce=scatter reduces gradients with reduce-scatter. recorded=1 records the ranks per host (rph) in the files.
-algorithm=TREE reduces with NCCL's trees. `speed` multiplies the bandwidth.
+algorithm=TREE reduces with NCCL's trees. `speed` multiplies the bandwidth. With every=N, only every N-th layer has
+experts. ring=1 adds ring attention: all ranks pass messages to the next rank in each layer. inference=1 has no backward pass.
+late=1 lets the first kernel of a step wait for a later CPU node.
 """
 
 import os
@@ -16,7 +18,7 @@ import et_text
 
 DEFAULTS = {"dp": 1, "pp": 1, "tp": 1, "micro": 1, "layers": 4, "steps": 2, "rph": 8, "hop": 1.0, "hop2": 3.0,
             "jitter": 0, "experts": 0, "skew": 1.0, "schedule": "1f1b", "reduce": "all", "start": 0, "sizes": 2, "recorded": 0,
-            "speed": 1.0, "algorithm": "RING"}
+            "speed": 1.0, "algorithm": "RING", "every": 1, "ring": 0, "inference": 0, "late": 0}
 COMPUTE, GRADIENTS, TENSORS, TOKENS = 7, 20, 24, 28
 
 
@@ -96,18 +98,29 @@ def make_rank(job, rank):
             return []
         return [r.collective(kind, f"ncclDevKernel_{kind}_{job['algorithm']}_LL", group, size, stream, [r.last.get(COMPUTE)])]
 
-    def block(tid, names, gradients):
+    def pass_on(send, receive):
+        """Ring attention: keys and values of all other ranks arrive from the previous rank."""
         waits = []
+        for _ in range(dp - 1):
+            message(rank, (rank + 1) % dp, send)
+            waits = message((rank - 1) % dp, rank, receive)
+        return waits
+
+    def block(tid, names, gradients, layer):
+        waits = []
+        experts = job["experts"] and layer % job["every"] == job["every"] - 1
         for i, name in enumerate(names):
-            if job["experts"] and i == 3:
+            if job["ring"] and i == 1:
+                waits = pass_on(31, 30) if tid == 1 else pass_on(33, 32)
+            if experts and i == 3:
                 waits = gather("all-to-all", tuple(range(dp)), 1600000, TOKENS)
             us = 20 + 5 * i
-            if job["experts"] and i == 3 and rank == dp * pp * tp - 1:
+            if experts and i == 3 and rank == dp * pp * tp - 1:
                 us = round(us * job["skew"])
             r.cpu(f"aten::{name}", 6, tid)
             r.kernel(name, us, waits=waits)
             waits = []
-            if job["experts"] and i == 3:
+            if experts and i == 3:
                 waits = gather("all-to-all", tuple(range(dp)), 1600000, TOKENS)
             if i == 2:
                 waits = gather("all-reduce", tensors, 300000, TENSORS)
@@ -118,8 +131,8 @@ def make_rank(job, rank):
         waits = message(before, rank, 30) if p else []
         r.cpu("aten::embedding", 3)
         r.kernel("embedding", 9, waits=waits)
-        for _ in range(layers):
-            block(1, ("norm", "qkv", "attention", "mlp"), False)
+        for layer in range(layers):
+            block(1, ("norm", "qkv", "attention", "mlp"), False, layer)
         if p < pp - 1:
             message(rank, after, 31)
 
@@ -129,8 +142,8 @@ def make_rank(job, rank):
         r.kernel("loss_backward", 11, waits=waits)
         if gradients and big > 1:
             gather("reduce-scatter" if job["reduce"] == "scatter" else "all-reduce", replicas, 1600000, GRADIENTS)
-        for _ in range(layers):
-            block(2, ("mlp_backward", "attention_backward", "qkv_backward", "norm_backward"), gradients)
+        for layer in reversed(range(layers)):
+            block(2, ("mlp_backward", "attention_backward", "qkv_backward", "norm_backward"), gradients, layer)
         if p:
             message(rank, before, 33)
 
@@ -139,18 +152,23 @@ def make_rank(job, rank):
         r.mark()
         r.cpu("enumerate(DataLoader)", 50)
         r.kernel("Memcpy HtoD (Pinned -> Device)", 5)
-        warmup = m if job["schedule"] == "gpipe" else min(pp - 1 - p, m)
+        first = r.nodes[-1]
+        warmup = m if job["inference"] or job["schedule"] == "gpipe" else min(pp - 1 - p, m)
         for _ in range(warmup):
             forward()
         for i in range(m - warmup):
             forward()
             backward(i == m - 1)
         for i in range(m - warmup, m):
-            backward(i == m - 1)
-        r.cpu("Optimizer.step", 5)
-        size = 800000 * layers + (1600000 if dp > 1 and big > 1 else 0)
-        r.kernel("multi_tensor_apply_kernel", 1 + size // 20000 // (dp if job["reduce"] == "scatter" else 1),
-                 waits=[r.last.get(GRADIENTS)])
+            if not job["inference"]:
+                backward(i == m - 1)
+        if not job["inference"]:
+            r.cpu("Optimizer.step", 5)
+            size = 800000 * layers + (1600000 if dp > 1 and big > 1 else 0)
+            r.kernel("multi_tensor_apply_kernel", 1 + size // 20000 // (dp if job["reduce"] == "scatter" else 1),
+                     waits=[r.last.get(GRADIENTS)])
+        if job["late"]:
+            first["dataDeps"].append(str(r.last_cpu))
         r.cpu("aten::item", 2)
         r.cpu("cudaStreamSynchronize", 1, waits=[r.last[COMPUTE]])
     return r.nodes

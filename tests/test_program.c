@@ -263,7 +263,9 @@ static void micro_batches_are_copied_in_a_cycle(void **state) {
         struct made_job job;
         job_make(&job, "xSfbgchdx");
         const row_t n_before = job.programs.list[0].items.n;
-        assert_int_equal(programs_set_micro_batches(&job.programs, cases[i].n, &job.error), SUTRA_OK);
+        uint32_t n_recorded;
+        assert_int_equal(programs_set_micro_batches(&job.programs, cases[i].n, &n_recorded, &job.error), SUTRA_OK);
+        assert_int_equal(n_recorded, 3);
         if (strcmp(units_text(&job), cases[i].units) != 0)
             fail_msg("%u micro-batches: %s, expected %s", cases[i].n, units_text(&job), cases[i].units);
         /* Each micro-batch has four nodes; what is before and after the units stays. */
@@ -309,7 +311,8 @@ static void layers_are_copied_between_the_first_and_the_last(void **state) {
         struct made_job job;
         char blocks[20];
         job_make(&job, cases[i].rank);
-        assert_int_equal(programs_set_layers(&job.programs, cases[i].n, &job.error), SUTRA_OK);
+        struct job_layers recorded;
+        assert_int_equal(programs_set_layers(&job.programs, cases[i].n, &recorded, &job.error), SUTRA_OK);
         blocks_text(&job, blocks);
         if (strcmp(blocks, cases[i].blocks) != 0)
             fail_msg("%s, %u layers: %s, expected %s", cases[i].rank, cases[i].n, blocks, cases[i].blocks);
@@ -398,7 +401,13 @@ static void unknown_jobs_are_refused(void **state) {
         /* the last stage has a warm-up pass, so the warm-up of the first one is unknown */
         {"Sfsfsfsrbrbrb Srfrfbsrfbsbs", {.micro_batches = 5}, "the warm-up of more micro-batches is unknown"},
         {"Sfgbc", {.layers = 2}, "no repeated layer"},
-        {"Sfgsbc Sfgrbc", {.layers = 3}, "not a multiple of the 2 pipeline stages"},
+        {"Sfsrgbc Sfrsgbc", {.micro_batches = 1}, "form a cycle of ranks"},
+        {"Sfsrghfghbcdbcd Sfrsghfghbcdbcd", {.layers = 2}, "form a cycle of ranks"},
+        {"SfbgchdSfbgc", {.micro_batches = 2}, "has 2 micro-batches, but other ranks or steps have 3"},
+        {"Sfghfghbcdbcdbcdbcd", {.layers = 2}, "passes repeat 2 and 4 blocks"},
+        {"Sfghfghbcdbcd Sfghfghfghbcdbcdbcd", {.layers = 2}, "have the same number of layers"},
+        {"Sfghtfghtbcdbcd Sfghfghttbcdbcd", {.layers = 4}, "different numbers of a collective"},
+        {"Sfghfghsbcdbcd Srfghfghbcdbcd", {.layers = 3}, "not a multiple of the 2 pipeline stages"},
         {"Sfbgc Sfbgc", {.data_parallel = 4}, "no data-parallel replicas"},
         {"Stfbgc Stfbgc", {.data_parallel = 4}, "no data-parallel replicas"}, /* tensor parallel */
         {"Sfba", {.data_parallel = 4}, "no data-parallel replicas"},

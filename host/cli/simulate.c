@@ -173,6 +173,34 @@ static void add_names_and_path(struct json_out *json, const struct simulate_job 
     json_close_lines(json, ']');
 }
 
+/* Adds the layers of a job with another number of layers: the blocks, and the kernels of a block by name. */
+static void add_layers(struct json_out *json, const struct simulate_job *simulate) {
+    static const char *const passes[] = {"forward", "backward"};
+    struct sutra_scaled_layers layers = {.size = sizeof layers};
+    struct sutra_block_kernel kernel = {.size = sizeof kernel};
+    if (!simulate->scaled || !sutra_et_ranks_layers(simulate->scaled, &layers))
+        return;
+    json_add_open(json, "layers", '{');
+    json_add_count(json, "blocks", layers.n);
+    json_add_count(json, "recorded_blocks", layers.n_recorded);
+    json_add_count(json, "stages", layers.n_stages);
+    for (int pass = 0; pass < 2; pass++) {
+        json_add_open(json, passes[pass], '{');
+        json_add_count(json, "kernels", pass ? layers.n_backward_kernels : layers.n_forward_kernels);
+        json_add_count(json, "collectives", pass ? layers.n_backward_collectives : layers.n_forward_collectives);
+        json_add_open(json, "names", '[');
+        for (uint32_t i = 0; sutra_et_ranks_block_kernel(simulate->scaled, pass, i, &kernel); i++) {
+            json_open_line(json);
+            json_add_text(json, "name", kernel.name);
+            json_add_count(json, "kernels", kernel.n);
+            json_close_line(json);
+        }
+        json_close_lines(json, ']');
+        json_close(json, '}');
+    }
+    json_close(json, '}');
+}
+
 static int print_json(const struct simulate_job *simulate) {
     struct text_out text = {.file = stdout};
     struct json_out json = {.text = &text, .indent = 2};
@@ -197,6 +225,7 @@ static int print_json(const struct simulate_job *simulate) {
         json_add_format(&json, "one_size", "%s", simulate->interval.has_one_size ? "true" : "false");
         json_close_line(&json);
     }
+    add_layers(&json, simulate);
     json_add_count(&json, "never_ran", sutra_simulation_n_deadlocked(simulate->simulation));
     add_ranks(&json, simulate->simulation);
     add_collectives(&json, simulate->simulation);
@@ -321,7 +350,7 @@ static const struct option_row options[] = {
     {"micro-batches", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.micro_batches), .minimum = 1, .maximum = SCALE_MAX,
      .help = "estimate the time with N micro-batches per step and pipeline", .group = "Changes of the job"},
     {"layers", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.layers), .minimum = 1, .maximum = SCALE_MAX,
-     .help = "estimate the time with N repeated layers in the whole pipeline, a multiple of its stages",
+     .help = "estimate the time with N repeated blocks of layers in the whole pipeline, a multiple of its stages",
      .group = "Changes of the job"},
     {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(simulate_job, scale.ranks_per_host), .minimum = 1,
      .maximum = UINT32_MAX,
@@ -506,6 +535,10 @@ static enum sutra_status run_simulations(struct simulate_job *simulate, struct s
         TRY(sutra_simulate_interval(context, ranks, how, &simulate->interval, error));
     if (is_changed)
         TRY(sutra_simulate_ranks(context, simulate->ranks, &plain, &simulate->before, error));
+    if (simulate->scaled && sutra_simulation_n_deadlocked(simulate->simulation) &&
+        !sutra_simulation_n_deadlocked(simulate->before))
+        return error_set(error, SUTRA_DATA,
+                         "the job cannot be edited: the changed job deadlocks, the recorded job does not");
     if (is_changed && simulate->reference)
         TRY(reference_time(simulate, how, &simulate->reference_ns, error));
     if (simulate->sensitivity)

@@ -130,6 +130,34 @@ static void print_lack_of_effect(const struct simulate_job *simulate) {
     putchar('\n');
 }
 
+#define KERNELS_SHOWN 4 /* names of a block */
+
+/* Prints the recorded number of layers, and the repeated block, which may be several layers of the model. */
+static void print_layers(const struct simulate_job *simulate) {
+    struct sutra_scaled_layers layers = {.size = sizeof layers};
+    struct sutra_block_kernel kernel = {.size = sizeof kernel};
+    if (!simulate->scaled || !sutra_et_ranks_layers(simulate->scaled, &layers))
+        return;
+    printf("layers: %s for %u recorded; kernels and collectives per block: forward %u and %u, backward %u and %u\n",
+           counted_text(layers.n, "repeated block", "repeated blocks").text, layers.n_recorded,
+           layers.n_forward_kernels, layers.n_forward_collectives, layers.n_backward_kernels,
+           layers.n_backward_collectives);
+    printf("forward block:");
+    for (uint32_t i = 0; sutra_et_ranks_block_kernel(simulate->scaled, false, i, &kernel); i++) {
+        struct shortened shown;
+        if (i == KERNELS_SHOWN) {
+            printf(", ...");
+            break;
+        }
+        short_names(&kernel.name, 1, WAIT_WIDTH, &shown);
+        printf(i ? ", " : " ");
+        shortened_print(&shown, 0);
+        if (kernel.n > 1)
+            printf(" x%u", kernel.n);
+    }
+    putchar('\n');
+}
+
 static void print_summary(const struct simulate_job *simulate) {
     uint32_t n = sutra_simulation_ranks(simulate->simulation);
     const uint64_t n_nodes = count_nodes(simulate->simulation), end = sutra_simulation_time_ns(simulate->simulation);
@@ -146,6 +174,7 @@ static void print_summary(const struct simulate_job *simulate) {
     putchar('\n');
     if (simulate->before)
         print_lack_of_effect(simulate);
+    print_layers(simulate);
     if (simulate->interval.high_ns)
         printf("interval: %s to %s%s\n", time_text(us_of(simulate->interval.low_ns)).text,
                time_text(us_of(simulate->interval.high_ns)).text,

@@ -349,13 +349,18 @@ bool program_append(struct program_items *items, const struct program *program, 
 /* Longer durations are shortened: 126 years, in nanoseconds. */
 #define DURATION_MAX 4e18
 
+/* The sequence of matches to which an item belongs. TUPLE_NONE: out of memory. */
+static uint32_t match_channel(struct match_counts *counts, const struct program_item *item,
+                              const struct transfer *transfer) {
+    const bool is_message = transfer->kind == COMM_MESSAGE;
+    return tuples_number(&counts->channels, (struct tuple){{(value_key)item->group, (value_key)transfer->process_group,
+                                                            (value_key)is_message, 0}});
+}
+
 /* The number of the match of an item of the rank, and its channel. NO_MATCH: out of memory. */
 static uint32_t number_match(struct match_counts *counts, uint64_t rank, const struct program_item *item,
                              const struct transfer *transfer, uint32_t *number_of_channel) {
-    const bool is_message = transfer->kind == COMM_MESSAGE;
-    const uint32_t channel = tuples_number(
-        &counts->channels,
-        (struct tuple){{(value_key)item->group, (value_key)transfer->process_group, (value_key)is_message, 0}});
+    const uint32_t channel = match_channel(counts, item, transfer);
     struct pair_entry *order = channel == TUPLE_NONE ? NULL : pair_table_insert(&counts->counts, rank, channel);
     *number_of_channel = channel;
     if (!order)
@@ -368,6 +373,60 @@ static uint32_t number_match(struct match_counts *counts, uint64_t rank, const s
     if (match->number == PAIR_NONE)
         match->number = counts->n_matches++;
     return match->number;
+}
+
+/* The collectives of a channel, summed over the ranks. False: out of memory. */
+static bool count_matches(const struct programs *programs, struct match_counts *counts, struct arena *arena,
+                          uint64_t **totals) {
+    uint64_t capacity = 0;
+    for (uint32_t p = 0; p < programs->n; p++) {
+        const struct program *program = &programs->list[p];
+        for (row_t i = 0; i < program->items.n; i++) {
+            const struct program_item *item = &program->items.list[i];
+            const struct transfer *transfer = item_transfer(program_graph_of(programs, program), item);
+            const uint32_t n_known = counts->channels.n;
+            uint32_t channel;
+            if (!transfer)
+                continue;
+            if (number_match(counts, program->rank, item, transfer, &channel) == NO_MATCH ||
+                !arena_grow(arena, totals, channel, &capacity, sizeof **totals))
+                return false;
+            (*totals)[channel] = channel < n_known ? (*totals)[channel] + 1 : 1;
+        }
+    }
+    return true;
+}
+
+enum sutra_status programs_check_matches(const struct programs *programs, struct sutra_error *error) {
+    struct match_counts counts = {0};
+    struct arena scratch = {0};
+    uint64_t *totals = NULL;
+    const bool done = pair_table_init(&counts.counts) && pair_table_init(&counts.numbers) &&
+                      count_matches(programs, &counts, &scratch, &totals);
+    enum sutra_status status = done ? SUTRA_OK : error_memory(error);
+    for (uint32_t p = 0; p < programs->n && !status; p++) {
+        const struct program *program = &programs->list[p];
+        const struct rank_graph *graph = program_graph_of(programs, program);
+        for (row_t i = 0; i < program->items.n && !status; i++) {
+            const struct program_item *item = &program->items.list[i];
+            if (item->transfer == ROW_NONE)
+                continue;
+            const uint32_t channel = match_channel(&counts, item, &graph->transfers[item->transfer]);
+            const uint32_t n = pair_table_find(&counts.counts, program->rank, channel);
+            if ((uint64_t)n * programs->groups[item->group].n != totals[channel])
+                status = error_set(error, SUTRA_DATA,
+                                   "the edited ranks of a group have different numbers of a collective (%s: %u on rank "
+                                   "%" PRIu64 ", %" PRIu64 " on all %u ranks); sutra cannot edit this job, as its "
+                                   "ranks differ",
+                                   strings_text(programs->job.names, graph->name[item->node]), n, program->rank,
+                                   totals[channel], programs->groups[item->group].n);
+        }
+    }
+    arena_free(&scratch);
+    pair_table_free(&counts.counts);
+    pair_table_free(&counts.numbers);
+    tuples_free(&counts.channels);
+    return status;
 }
 
 /* Appends the rows that an item depends on to graph->deps. placed[resource] has counts[resource] rows so far. */

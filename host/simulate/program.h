@@ -207,12 +207,31 @@ bool periodic_run_find(const uint32_t *symbols, uint32_t n, struct arena *arena,
  * SUTRA_DATA: refused, with the reason. SUTRA_SYSTEM: out of memory.
  */
 
-/* Each pipeline gets this number of layers, spread evenly over its stages (program_edits.c). */
-enum sutra_status programs_set_layers(struct programs *programs, uint32_t n_layers, struct sutra_error *error);
+/* The repeated block of a pass. */
+struct pass_block {
+    uint32_t n_kernels, n_collectives;
+    uint32_t *names;  /* distinct names of its kernels, in launch order */
+    uint32_t *counts; /* kernels of each name */
+    uint32_t n_names;
+};
 
-/* Each step gets this number of micro-batches (program_edits.c). */
-enum sutra_status programs_set_micro_batches(struct programs *programs, uint32_t n_micro_batches,
+/* The layers of the recorded job. A block may be a period of several layers of the model. */
+struct job_layers {
+    uint32_t n, n_stages;        /* repeated blocks of a pipeline, and its stages */
+    struct pass_block blocks[2]; /* of a forward and of a backward pass of the first rank */
+};
+
+/* Each pipeline gets this number of layers, spread evenly over its stages; 0: the recorded number. Fills *recorded
+ * (program_edits.c). */
+enum sutra_status programs_set_layers(struct programs *programs, uint32_t n_layers, struct job_layers *recorded,
+                                      struct sutra_error *error);
+
+/* Each step gets this number of micro-batches; 0: the recorded number. Fills *n_recorded (program_edits.c). */
+enum sutra_status programs_set_micro_batches(struct programs *programs, uint32_t n_micro_batches, uint32_t *n_recorded,
                                              struct sutra_error *error);
+
+/* Refuses an edit after which the ranks of a group have different numbers of a collective (program.c). */
+enum sutra_status programs_check_matches(const struct programs *programs, struct sutra_error *error);
 
 /* Sets stages[p] to the number of ranks that messages connect with program p. False: out of memory. */
 bool programs_stages(const struct programs *programs, struct arena *arena, uint32_t *stages);

@@ -43,15 +43,118 @@ bool programs_stages(const struct programs *programs, struct arena *arena, uint3
     return true;
 }
 
+/* ---- Passes of all ranks ---- */
+
+/* The units of all programs, and the number of pipeline stages after each. */
+struct job_units {
+    struct program_units *list;
+    uint32_t *n_later;
+};
+
+static enum sutra_status refuse_steps(const struct program *program, const struct program_units *units,
+                                      struct sutra_error *error) {
+    if (units->n_steps == 0)
+        return error_set(error, SUTRA_DATA,
+                         "rank %" PRIu64 ": no profiler steps; record with torch.profiler.schedule and step()",
+                         program->rank);
+    for (uint32_t s = 0; s < units->n_steps; s++)
+        if (units->steps[s].n_units == 0)
+            return error_set(error, SUTRA_DATA, "rank %" PRIu64 ": step %d has no backward pass", program->rank,
+                             units->steps[s].step);
+    return SUTRA_OK;
+}
+
+/* The program to which a program sends before the first backward operator of a step, or UINT32_MAX. */
+static uint32_t next_stage(const struct programs *programs, uint32_t p) {
+    const struct program *program = &programs->list[p];
+    const struct rank_graph *graph = program_graph_of(programs, program);
+    bool is_backward = false;
+    for (row_t i = 0; i < program->items.n; i++) {
+        const struct program_item *item = &program->items.list[i];
+        if (i > 0 && item->step != program->items.list[i - 1].step)
+            is_backward = false;
+        is_backward |=
+            item_is_backward(graph, program, item) && !(programs->names[graph->name[item->node]] & NAME_IS_GAP);
+        if (is_backward || item->step < 0 || !item_is_message(graph, item) || item->receives)
+            continue;
+        const struct program_group *group = &programs->groups[item->group];
+        for (uint32_t k = 0; k < group->n && group->members; k++)
+            if (group->members[k] != p)
+                return group->members[k];
+    }
+    return UINT32_MAX;
+}
+
+/* Fills n_later[p] from the messages of forward passes. Refuses a cycle of ranks: it has no first stage. O(items). */
+static enum sutra_status count_later_stages(const struct programs *programs, uint32_t *n_later, struct arena *scratch,
+                                            struct sutra_error *error) {
+    uint32_t *next = arena_alloc(scratch, programs->n, sizeof *next);
+    TRY_ALLOC(next, error);
+    for (uint32_t p = 0; p < programs->n; p++) {
+        next[p] = next_stage(programs, p);
+        n_later[p] = UINT32_MAX;
+    }
+    for (uint32_t p = 0; p < programs->n; p++) {
+        uint32_t n = 0, last = p;
+        while (n_later[last] == UINT32_MAX && next[last] != UINT32_MAX && n <= programs->n) {
+            last = next[last];
+            n++;
+        }
+        if (n > programs->n)
+            return error_set(error, SUTRA_DATA,
+                             "the messages of forward passes form a cycle of ranks that includes rank %" PRIu64
+                             ", as in ring attention and interleaved pipeline stages; sutra edits layers and "
+                             "micro-batches only of jobs without such messages",
+                             programs->list[last].rank);
+        n_later[last] = n_later[last] == UINT32_MAX ? 0 : n_later[last];
+        for (uint32_t q = p, base = n_later[last]; q != last; q = next[q])
+            n_later[q] = base + n--;
+    }
+    return SUTRA_OK;
+}
+
+/* Finds the units. SUTRA_DATA: a rank has no training steps, or the ranks are no pipeline. */
+static enum sutra_status find_units(const struct programs *programs, struct arena *arena, struct job_units *units,
+                                    struct sutra_error *error) {
+    units->list = arena_alloc(arena, programs->n, sizeof *units->list);
+    units->n_later = arena_alloc(arena, programs->n, sizeof *units->n_later);
+    TRY(arena_status(arena, error));
+    for (uint32_t p = 0; p < programs->n; p++) {
+        TRY_ALLOC(program_units_find(programs, &programs->list[p], arena, &units->list[p]), error);
+        TRY(refuse_steps(&programs->list[p], &units->list[p], error));
+    }
+    return count_later_stages(programs, units->n_later, arena, error);
+}
+
 /* ---- Layers ---- */
 
 /* The repeated blocks of a unit: block j is items edges[j]..edges[j + 1] - 1. */
 struct unit_blocks {
     uint32_t repeats;
+    uint32_t n_layers; /* layers with all kernels: one more than the repeats if the unit prefetches parameters */
     row_t *edges;
 };
 
-/* The symbols of the GPU nodes of a unit: equal for equal name and stream. */
+/* How often the unit has the kernels of a block: the least of its kernels. UINT32_MAX: out of memory. */
+static uint32_t count_layers(const struct program *program, const struct periodic_run *run, const uint32_t *symbol,
+                             const row_t *gpu, uint32_t n, uint32_t n_symbols, struct arena *arena) {
+    uint32_t *in_unit = arena_zeros(arena, n_symbols, sizeof *in_unit);
+    uint32_t *in_block = arena_zeros(arena, n_symbols, sizeof *in_block);
+    uint32_t n_layers = UINT32_MAX;
+    if (arena->failed)
+        return UINT32_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        in_unit[symbol[i]]++;
+        in_block[symbol[i]] += i >= run->start && i < run->start + run->period;
+    }
+    for (uint32_t i = run->start; i < run->start + run->period; i++)
+        if (item_computes(&program->items.list[gpu[i]]))
+            n_layers = MIN(n_layers, in_unit[symbol[i]] / in_block[symbol[i]]);
+    return n_layers == UINT32_MAX ? run->repeats : n_layers;
+}
+
+/* Finds the blocks of a unit. The symbols of its GPU nodes are equal for equal name and stream. False: out of memory.
+ */
 static bool find_blocks(const struct programs *programs, const struct program *program, const struct program_unit *unit,
                         struct pair_table *symbols, struct arena *arena, struct unit_blocks *blocks) {
     const struct rank_graph *graph = program_graph_of(programs, program);
@@ -76,8 +179,9 @@ static bool find_blocks(const struct programs *programs, const struct program *p
     if (!periodic_run_find(symbol, n, arena, &run))
         return false;
     blocks->repeats = run.repeats;
+    blocks->n_layers = count_layers(program, &run, symbol, gpu, n, symbols->n, arena);
     blocks->edges = arena_alloc(arena, (size_t)run.repeats + 1, sizeof *blocks->edges);
-    if (!blocks->edges)
+    if (arena->failed)
         return false;
     blocks->edges[0] = run.start ? gpu[run.start - 1] + 1 : unit->first;
     for (uint32_t j = 1; j <= run.repeats; j++)
@@ -151,9 +255,11 @@ static bool move_waits(struct programs *programs, const struct program *program,
  * parallelism, activations, which grow with the layers as well. */
 static double reduced_bytes(const struct rank_graph *graph, const struct program_items *items, const bool *reduces) {
     double bytes = 0;
-    for (row_t i = 0; i < items->n; i++)
-        if (items->list[i].transfer != ROW_NONE && reduces[items->list[i].resource])
-            bytes += (double)graph->transfers[items->list[i].transfer].bytes;
+    for (row_t i = 0; i < items->n; i++) {
+        const struct transfer *transfer = item_transfer(graph, &items->list[i]);
+        if (transfer && reduces[items->list[i].resource])
+            bytes += (double)transfer->bytes;
+    }
     return bytes;
 }
 
@@ -181,62 +287,112 @@ static bool scale_optimizer(const struct programs *programs, const struct progra
     return true;
 }
 
-static enum sutra_status refuse_steps(const struct program *program, const struct program_units *units,
-                                      struct sutra_error *error) {
-    if (units->n_steps == 0)
-        return error_set(error, SUTRA_DATA,
-                         "rank %" PRIu64 ": no profiler steps; record with torch.profiler.schedule and step()",
-                         program->rank);
-    for (uint32_t s = 0; s < units->n_steps; s++)
-        if (units->steps[s].n_units == 0)
-            return error_set(error, SUTRA_DATA, "rank %" PRIu64 ": step %d has no backward pass", program->rank,
-                             units->steps[s].step);
+/* The blocks of a rank: of each unit, and the layers of a unit with all of them. */
+struct rank_layers {
+    struct unit_blocks *blocks;
+    uint32_t n;
+};
+
+/* Finds the blocks of all units of a step. */
+static enum sutra_status find_step_blocks(const struct programs *programs, const struct program *program,
+                                          const struct program_units *units, const struct program_step *step,
+                                          struct pair_table *symbols, struct arena *arena, struct unit_blocks *blocks,
+                                          struct sutra_error *error) {
+    for (uint32_t u = step->first_unit; u < step->first_unit + step->n_units; u++) {
+        TRY_ALLOC(find_blocks(programs, program, &units->list[u], symbols, arena, &blocks[u]), error);
+        if (blocks[u].repeats == 0)
+            return error_set(error, SUTRA_DATA, "rank %" PRIu64 ", step %d: no repeated layer found", program->rank,
+                             step->step);
+    }
     return SUTRA_OK;
 }
 
-/* Edits a program: `n_blocks` blocks in a unit with all blocks of the rank. */
-static enum sutra_status set_blocks(struct programs *programs, struct program *program, uint64_t n_blocks,
-                                    uint32_t n_stages, struct sutra_error *error) {
-    struct program_units units;
+/* Finds the number of layers of a rank from its blocks. Each unit repeats all layers, or all but one, as units that
+ * prefetch do. */
+static enum sutra_status count_rank_layers(const struct program *program, const struct program_units *units,
+                                           struct rank_layers *layers, struct sutra_error *error) {
+    uint32_t most = 0, n_layers = UINT32_MAX;
+    for (uint32_t s = 0; s < units->n_steps; s++)
+        for (uint32_t k = 0; k < units->steps[s].n_units; k++) {
+            const struct unit_blocks *blocks = &layers->blocks[units->steps[s].first_unit + k];
+            most = MAX(most, blocks->repeats);
+            n_layers = MIN(n_layers, blocks->n_layers);
+        }
+    layers->n = MAX(most, n_layers);
+    for (uint32_t s = 0; s < units->n_steps; s++)
+        for (uint32_t k = 0; k < units->steps[s].n_units; k++) {
+            const uint32_t repeats = layers->blocks[units->steps[s].first_unit + k].repeats;
+            if (repeats + 1 < layers->n)
+                return error_set(error, SUTRA_DATA,
+                                 "rank %" PRIu64
+                                 ", step %d: passes repeat %u and %u blocks, so the number of layers is "
+                                 "unknown; sutra edits only layers that all passes repeat equally",
+                                 program->rank, units->steps[s].step, repeats, layers->n);
+        }
+    return SUTRA_OK;
+}
+
+static enum sutra_status find_layers(const struct programs *programs, const struct program *program, uint32_t n_stages,
+                                     const struct program_units *units, struct rank_layers *layers, struct arena *arena,
+                                     struct sutra_error *error) {
     struct pair_table symbols;
+    enum sutra_status status = SUTRA_OK;
+    for (uint32_t s = 0; s < units->n_steps; s++)
+        if (n_stages > 1 && schedule_find(units, &units->steps[s]).kind == SCHEDULE_UNKNOWN)
+            return error_set(error, SUTRA_DATA,
+                             "rank %" PRIu64 ", step %d: the schedule is neither 1F1B nor all forward passes first; "
+                             "interleaved stages cannot be edited",
+                             program->rank, units->steps[s].step);
+    layers->blocks = arena_alloc(arena, units->n, sizeof *layers->blocks);
+    TRY_ALLOC(layers->blocks && pair_table_init(&symbols), error);
+    for (uint32_t s = 0; s < units->n_steps && !status; s++)
+        status = find_step_blocks(programs, program, units, &units->steps[s], &symbols, arena, layers->blocks, error);
+    pair_table_free(&symbols);
+    TRY(status);
+    return count_rank_layers(program, units, layers, error);
+}
+
+/* Describes the repeated block of a unit: the items from `first` to `after` - 1. False: out of memory. */
+static bool describe_block(const struct programs *programs, const struct program *program, row_t first, row_t after,
+                           struct pass_block *block) {
+    const struct rank_graph *graph = program_graph_of(programs, program);
+    *block = (struct pass_block){.names = arena_alloc(programs->arena, after - first, sizeof *block->names),
+                                 .counts = arena_zeros(programs->arena, after - first, sizeof *block->counts)};
+    for (row_t i = first; i < after && !programs->arena->failed; i++) {
+        const struct program_item *item = &program->items.list[i];
+        block->n_collectives += item->transfer != ROW_NONE;
+        if (!item_computes(item))
+            continue;
+        uint32_t k = 0;
+        while (k < block->n_names && block->names[k] != graph->name[item->node])
+            k++;
+        block->names[k] = graph->name[item->node];
+        block->n_names = MAX(block->n_names, k + 1);
+        block->counts[k]++;
+        block->n_kernels++;
+    }
+    return !programs->arena->failed;
+}
+
+/* Edits a program: the blocks of each unit change in number by `n_blocks` - layers->n. */
+static enum sutra_status set_blocks(struct programs *programs, struct program *program,
+                                    const struct program_units *units, const struct rank_layers *layers,
+                                    uint32_t n_blocks, struct sutra_error *error) {
     struct arena scratch = {0};
     struct program_items edited = {0};
-    enum sutra_status status = SUTRA_OK;
-    TRY_ALLOC(pair_table_init(&symbols), error);
-    bool done = program_units_find(programs, program, &scratch, &units);
-    struct unit_blocks *blocks = arena_alloc(&scratch, units.n, sizeof *blocks);
-    done = done && blocks;
-    if (done)
-        status = refuse_steps(program, &units, error);
-    uint32_t n_recorded = 0; /* the most blocks of a unit of the first step */
-    for (uint32_t s = 0; s < units.n_steps && !status && done; s++) {
-        const struct program_step *step = &units.steps[s];
-        if (n_stages > 1 && schedule_find(&units, step).kind == SCHEDULE_UNKNOWN)
-            status = error_set(error, SUTRA_DATA,
-                               "rank %" PRIu64 ", step %d: the schedule is neither 1F1B nor all forward passes first; "
-                               "interleaved stages cannot be edited",
-                               program->rank, step->step);
-        for (uint32_t u = step->first_unit; u < step->first_unit + step->n_units && !status && done; u++) {
-            done = find_blocks(programs, program, &units.list[u], &symbols, &scratch, &blocks[u]);
-            if (done && blocks[u].repeats == 0)
-                status = error_set(error, SUTRA_DATA, "rank %" PRIu64 ", step %d: no repeated layer found",
-                                   program->rank, step->step);
-            if (done && s == 0)
-                n_recorded = MAX(n_recorded, blocks[u].repeats);
-        }
-    }
     row_t last = 0;
-    for (uint32_t s = 0; s < units.n_steps && !status && done; s++)
-        for (uint32_t u = units.steps[s].first_unit; u < units.steps[s].first_unit + units.steps[s].n_units && done;
+    bool done = true;
+    for (uint32_t s = 0; s < units->n_steps && done; s++)
+        for (uint32_t u = units->steps[s].first_unit; u < units->steps[s].first_unit + units->steps[s].n_units && done;
              u++) {
-            const uint32_t repeats = blocks[u].repeats;
-            const row_t *edges = blocks[u].edges;
-            if (repeats + n_blocks < (uint64_t)n_recorded + 1) {
-                status = error_set(error, SUTRA_DATA, "rank %" PRIu64 ": too few layers: a pass would have none",
-                                   program->rank);
-                break;
+            const uint32_t repeats = layers->blocks[u].repeats;
+            const row_t *edges = layers->blocks[u].edges;
+            if (repeats + (uint64_t)n_blocks < (uint64_t)layers->n + 1) {
+                arena_free(&scratch);
+                return error_set(error, SUTRA_DATA, "rank %" PRIu64 ": too few layers: a pass would have none",
+                                 program->rank);
             }
-            const uint32_t n = (uint32_t)(repeats + n_blocks - n_recorded);
+            const uint32_t n = (uint32_t)(repeats + (uint64_t)n_blocks - layers->n);
             done = program_append(&edited, program, last, edges[0], false, programs->arena);
             for (uint32_t j = 0; j < n && done; j++) {
                 const uint32_t source = block_source(j, n, repeats);
@@ -248,47 +404,78 @@ static enum sutra_status set_blocks(struct programs *programs, struct program *p
             }
             last = edges[repeats];
         }
-    if (!status && done)
-        done = program_append(&edited, program, last, program->items.n, false, programs->arena) &&
-               scale_optimizer(programs, program, &edited, (double)n_blocks / MAX(n_recorded, 1), &scratch);
-    pair_table_free(&symbols);
+    done = done && program_append(&edited, program, last, program->items.n, false, programs->arena) &&
+           scale_optimizer(programs, program, &edited, (double)n_blocks / MAX(layers->n, 1), &scratch);
     arena_free(&scratch);
-    if (!status && !done)
-        status = error_memory(error);
-    if (!status)
-        program->items = edited;
-    return status;
+    TRY_ALLOC(done, error);
+    program->items = edited;
+    return SUTRA_OK;
 }
 
-enum sutra_status programs_set_layers(struct programs *programs, uint32_t n_layers, struct sutra_error *error) {
-    struct arena scratch = {0};
-    uint32_t *stages = arena_alloc(&scratch, programs->n, sizeof *stages);
-    enum sutra_status status = stages && programs_stages(programs, &scratch, stages) ? SUTRA_OK : error_memory(error);
-    for (uint32_t p = 0; p < programs->n && !status; p++)
+/* Finds the layers of all ranks, and describes the blocks of the first rank: of its first forward pass, and of its last
+ * backward pass, which has the collectives of gradients. */
+static enum sutra_status find_job_layers(const struct programs *programs, const struct job_units *units,
+                                         struct rank_layers *layers, struct job_layers *recorded, struct arena *scratch,
+                                         struct sutra_error *error) {
+    uint32_t *stages = arena_alloc(scratch, programs->n, sizeof *stages);
+    TRY_ALLOC(stages && programs_stages(programs, scratch, stages), error);
+    for (uint32_t p = 0; p < programs->n; p++) {
+        const uint64_t rank = programs->list[p].rank, first_rank = programs->list[0].rank;
         if (stages[p] != stages[0])
-            status =
-                error_set(error, SUTRA_DATA,
-                          "the ranks of pipelines differ in number: %u with rank %" PRIu64 ", %u with rank %" PRIu64,
-                          stages[0], programs->list[0].rank, stages[p], programs->list[p].rank);
-        else if (n_layers % stages[p])
-            status = error_set(error, SUTRA_DATA, "%u layers are not a multiple of the %u pipeline stages", n_layers,
-                               stages[p]);
-        else
-            status = set_blocks(programs, &programs->list[p], n_layers / stages[p], stages[p], error);
+            return error_set(error, SUTRA_DATA,
+                             "the ranks of pipelines differ in number: %u with rank %" PRIu64 ", %u with rank %" PRIu64,
+                             stages[0], first_rank, stages[p], rank);
+        TRY(find_layers(programs, &programs->list[p], stages[p], &units->list[p], &layers[p], scratch, error));
+        if (layers[p].n != layers[0].n)
+            return error_set(error, SUTRA_DATA,
+                             "rank %" PRIu64 " has %u repeated layers, rank %" PRIu64
+                             " has %u; sutra edits only jobs whose ranks have the same number of layers",
+                             first_rank, layers[0].n, rank, layers[p].n);
+    }
+    *recorded = (struct job_layers){.n = layers[0].n * stages[0], .n_stages = stages[0]};
+    const struct program_step *step = &units->list[0].steps[0];
+    for (uint32_t u = step->first_unit; u < step->first_unit + step->n_units; u++) {
+        const bool is_backward = units->list[0].list[u].is_backward;
+        const row_t *edges = layers[0].blocks[u].edges;
+        if (!is_backward && recorded->blocks[0].n_kernels)
+            continue;
+        TRY_ALLOC(describe_block(programs, &programs->list[0], edges[0], edges[1], &recorded->blocks[is_backward]),
+                  error);
+    }
+    return SUTRA_OK;
+}
+
+enum sutra_status programs_set_layers(struct programs *programs, uint32_t n_layers, struct job_layers *recorded,
+                                      struct sutra_error *error) {
+    struct arena scratch = {0};
+    struct job_units units;
+    *recorded = (struct job_layers){0};
+    struct rank_layers *layers = arena_alloc(&scratch, programs->n, sizeof *layers);
+    enum sutra_status status = layers ? find_units(programs, &scratch, &units, error) : error_memory(error);
+    if (!status)
+        status = find_job_layers(programs, &units, layers, recorded, &scratch, error);
+    n_layers = n_layers ? n_layers : recorded->n;
+    if (!status && n_layers % recorded->n_stages)
+        status = error_set(error, SUTRA_DATA, "%u layers are not a multiple of the %u pipeline stages", n_layers,
+                           recorded->n_stages);
+    for (uint32_t p = 0; p < programs->n && !status; p++)
+        status =
+            set_blocks(programs, &programs->list[p], &units.list[p], &layers[p], n_layers / recorded->n_stages, error);
     arena_free(&scratch);
     return status;
 }
 
 /* ---- Micro-batches ---- */
 
-/* Finds the schedule of the steps of all ranks. With a pipeline, F^m B^m on all ranks is a schedule of all forward
- * passes first; on some ranks it is 1F1B whose warm-up is as long as the step. */
+/* Finds the schedule of the steps of all ranks, and their number of micro-batches. With a pipeline, F^m B^m on all
+ * ranks is a schedule of all forward passes first; on some ranks it is 1F1B whose warm-up is as long as the step. */
 static enum sutra_status check_schedules(const struct programs *programs, const struct program_units *units,
-                                         enum schedule_kind *kind, struct sutra_error *error) {
+                                         enum schedule_kind *kind, uint32_t *n_micro_batches,
+                                         struct sutra_error *error) {
     *kind = SCHEDULE_ALL_FORWARD;
+    *n_micro_batches = 0;
     for (uint32_t p = 0; p < programs->n; p++) {
         const uint64_t rank = programs->list[p].rank;
-        TRY(refuse_steps(&programs->list[p], &units[p], error));
         for (uint32_t s = 0; s < units[p].n_steps; s++) {
             const struct program_step *step = &units[p].steps[s];
             const struct schedule schedule = schedule_find(&units[p], step);
@@ -301,6 +488,12 @@ static enum sutra_status check_schedules(const struct programs *programs, const 
                 return error_set(error, SUTRA_DATA,
                                  "rank %" PRIu64 ", step %d has only one micro-batch; record at least two", rank,
                                  step->step);
+            if (*n_micro_batches && schedule.n_micro_batches != *n_micro_batches)
+                return error_set(error, SUTRA_DATA,
+                                 "rank %" PRIu64 ", step %d has %u micro-batches, but other ranks or steps have %u; "
+                                 "sutra edits only jobs with one number of micro-batches",
+                                 rank, step->step, schedule.n_micro_batches, *n_micro_batches);
+            *n_micro_batches = schedule.n_micro_batches;
             if (schedule.kind == SCHEDULE_1F1B)
                 *kind = SCHEDULE_1F1B;
         }
@@ -308,69 +501,26 @@ static enum sutra_status check_schedules(const struct programs *programs, const 
     return SUTRA_OK;
 }
 
-/* The stage to which the forward passes of a program send, or UINT32_MAX. */
-static uint32_t next_stage(const struct programs *programs, uint32_t p, const struct program_units *units) {
-    const struct program *program = &programs->list[p];
-    const struct rank_graph *graph = program_graph_of(programs, program);
-    for (uint32_t s = 0; s < units->n_steps; s++)
-        for (uint32_t u = units->steps[s].first_unit; u < units->steps[s].first_unit + units->steps[s].n_units; u++)
-            for (row_t i = units->list[u].first; i < units->list[u].after && !units->list[u].is_backward; i++) {
-                const struct program_item *item = &program->items.list[i];
-                if (!item_is_message(graph, item) || item->receives)
-                    continue;
-                const struct program_group *group = &programs->groups[item->group];
-                for (uint32_t k = 0; k < group->n && group->members; k++)
-                    if (group->members[k] != p)
-                        return group->members[k];
-            }
-    return UINT32_MAX;
-}
-
-/* The warm-up passes of each program with more micro-batches. With at most as many micro-batches as stages, all forward
- * passes of the first stages precede the backward passes, so their steps do not show the warm-up. In 1F1B a stage has
- * one warm-up pass more than the next stage, as the other stages confirm. Fills after[p], the number of stages after a
- * program, and sets *confirmed. False: out of memory. O(items). */
-static bool count_later_stages(const struct programs *programs, const struct program_units *units, uint32_t *after,
-                               bool *confirmed, struct arena *scratch) {
-    uint32_t *next = arena_alloc(scratch, programs->n, sizeof *next);
-    *confirmed = true;
-    if (!next)
-        return false;
-    for (uint32_t p = 0; p < programs->n; p++) {
-        next[p] = next_stage(programs, p, &units[p]);
-        after[p] = UINT32_MAX;
-    }
-    for (uint32_t p = 0; p < programs->n; p++) {
-        uint32_t n = 0, last = p;
-        while (after[last] == UINT32_MAX && next[last] != UINT32_MAX && n <= programs->n) {
-            last = next[last];
-            n++;
-        }
-        if (n > programs->n) { /* a ring */
-            *confirmed = false;
-            return true;
-        }
-        after[last] = after[last] == UINT32_MAX ? 0 : after[last];
-        for (uint32_t q = p, base = after[last]; q != last; q = next[q])
-            after[q] = base + n--;
-    }
+/* Whether each step that shows its warm-up has one warm-up pass per later stage, as 1F1B does. */
+static bool warmups_follow_stages(const struct programs *programs, const struct job_units *units) {
     for (uint32_t p = 0; p < programs->n; p++)
-        for (uint32_t s = 0; s < units[p].n_steps; s++) {
-            const struct schedule schedule = schedule_find(&units[p], &units[p].steps[s]);
-            *confirmed = *confirmed && (schedule.kind != SCHEDULE_1F1B || schedule.n_warmup == after[p]);
+        for (uint32_t s = 0; s < units->list[p].n_steps; s++) {
+            const struct schedule schedule = schedule_find(&units->list[p], &units->list[p].steps[s]);
+            if (schedule.kind == SCHEDULE_1F1B && schedule.n_warmup != units->n_later[p])
+                return false;
         }
     return true;
 }
 
-/* Finds the warm-up passes of each program in a 1F1B schedule of m micro-batches. */
-static enum sutra_status find_warmups(const struct programs *programs, const struct program_units *units, uint32_t m,
-                                      uint32_t *warmup, struct arena *scratch, struct sutra_error *error) {
-    bool confirmed;
-    uint32_t *after = arena_alloc(scratch, programs->n, sizeof *after);
-    TRY_ALLOC(after && count_later_stages(programs, units, after, &confirmed, scratch), error);
+/* Finds the warm-up passes of each program in a 1F1B schedule of m micro-batches. With at most as many micro-batches as
+ * stages, all forward passes of the first stages precede the backward passes, so their steps do not show the warm-up.
+ * In 1F1B a stage has one warm-up pass more than the next stage, as the other stages confirm. */
+static enum sutra_status find_warmups(const struct programs *programs, const struct job_units *units, uint32_t m,
+                                      uint32_t *warmup, struct sutra_error *error) {
+    const bool confirmed = warmups_follow_stages(programs, units);
     for (uint32_t p = 0; p < programs->n; p++) {
-        const struct program_step *step = &units[p].steps[0];
-        const struct schedule schedule = schedule_find(&units[p], step);
+        const struct program_step *step = &units->list[p].steps[0];
+        const struct schedule schedule = schedule_find(&units->list[p], step);
         warmup[p] = schedule.n_warmup;
         if (schedule.kind == SCHEDULE_1F1B || m <= schedule.n_micro_batches)
             continue;
@@ -380,7 +530,7 @@ static enum sutra_status find_warmups(const struct programs *programs, const str
                              ", step %d: all forward passes precede the backward passes, so the warm-up "
                              "of more micro-batches is unknown; record more micro-batches than pipeline stages",
                              programs->list[p].rank, step->step);
-        warmup[p] = MAX(warmup[p], after[p]);
+        warmup[p] = MAX(warmup[p], units->n_later[p]);
     }
     return SUTRA_OK;
 }
@@ -411,30 +561,31 @@ static bool append_step(struct program_items *edited, const struct program *prog
     return done;
 }
 
-enum sutra_status programs_set_micro_batches(struct programs *programs, uint32_t n_micro_batches,
+enum sutra_status programs_set_micro_batches(struct programs *programs, uint32_t n_micro_batches, uint32_t *n_recorded,
                                              struct sutra_error *error) {
     struct arena scratch = {0};
-    struct program_units *units = arena_alloc(&scratch, programs->n, sizeof *units);
-    bool done = units;
-    for (uint32_t p = 0; p < programs->n && done; p++)
-        done = program_units_find(programs, &programs->list[p], &scratch, &units[p]);
+    struct job_units units;
     enum schedule_kind kind;
     uint32_t *warmup = arena_zeros(&scratch, programs->n, sizeof *warmup);
-    enum sutra_status status = done && warmup ? check_schedules(programs, units, &kind, error) : error_memory(error);
+    enum sutra_status status = warmup ? find_units(programs, &scratch, &units, error) : error_memory(error);
+    if (!status)
+        status = check_schedules(programs, units.list, &kind, n_recorded, error);
+    const uint32_t m = n_micro_batches ? n_micro_batches : *n_recorded;
     if (!status && kind == SCHEDULE_1F1B)
-        status = find_warmups(programs, units, n_micro_batches, warmup, &scratch, error);
+        status = find_warmups(programs, &units, m, warmup, error);
     for (uint32_t p = 0; p < programs->n && !status && kind == SCHEDULE_ALL_FORWARD; p++)
-        warmup[p] = n_micro_batches - 1;
+        warmup[p] = m - 1;
     for (uint32_t p = 0; p < programs->n && !status; p++) {
         struct program *program = &programs->list[p];
+        const struct program_units *of_rank = &units.list[p];
         struct program_items edited = {0};
         row_t last = 0;
-        for (uint32_t s = 0; s < units[p].n_steps && done; s++) {
-            const struct program_step *step = &units[p].steps[s];
-            const struct program_unit *list = units[p].list + step->first_unit;
-            done =
-                program_append(&edited, program, last, list->first, false, programs->arena) &&
-                append_step(&edited, program, &units[p], step, warmup[p], n_micro_batches, &scratch, programs->arena);
+        bool done = true;
+        for (uint32_t s = 0; s < of_rank->n_steps && done; s++) {
+            const struct program_step *step = &of_rank->steps[s];
+            const struct program_unit *list = of_rank->list + step->first_unit;
+            done = program_append(&edited, program, last, list->first, false, programs->arena) &&
+                   append_step(&edited, program, of_rank, step, warmup[p], m, &scratch, programs->arena);
             last = list[step->n_units - 1].after;
         }
         done = done && program_append(&edited, program, last, program->items.n, false, programs->arena);

@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,9 @@
 /* Margins of the interval: below the least time; above the largest one, for the noise of more ranks. */
 #define MARGIN_BELOW 0.995
 #define MARGIN_ABOVE 1.01
+
+/* An edit to the recorded numbers changes the time by at most this share. */
+#define SAME_TIME 1e-3
 
 /* Layers and micro-batches are at least this share of the nodes of a rank. */
 #define COPY_SHARE 1e-3
@@ -85,6 +89,27 @@ static struct sutra_et_ranks *begin_ranks(const struct sutra_et_ranks *recorded,
     return NULL;
 }
 
+/* ---- Edits ---- */
+
+/* The numbers of the recorded job; 0: not determined. */
+struct recorded_numbers {
+    struct job_layers layers;
+    uint32_t micro_batches;
+};
+
+/* Sets the numbers of layers and micro-batches that the options change; keeps_numbers: to the recorded ones. */
+static enum sutra_status edit(struct programs *programs, const struct sutra_scale_options *options, bool keeps_numbers,
+                              struct recorded_numbers *recorded, struct sutra_error *error) {
+    const uint32_t n_layers = keeps_numbers ? 0 : options->layers, n = keeps_numbers ? 0 : options->micro_batches;
+    TRY(check_memory(programs, COPY_SHARE * n_layers, error));
+    if (options->layers)
+        TRY(programs_set_layers(programs, n_layers, &recorded->layers, error));
+    TRY(check_memory(programs, COPY_SHARE * n, error));
+    if (options->micro_batches)
+        TRY(programs_set_micro_batches(programs, n, &recorded->micro_batches, error));
+    return programs_check_matches(programs, error);
+}
+
 /* Makes the graphs of the edited programs. */
 static enum sutra_status make_graphs(const struct programs *programs, struct match_counts *counts,
                                      struct sutra_et_ranks *made, struct sutra_error *error) {
@@ -94,7 +119,74 @@ static enum sutra_status make_graphs(const struct programs *programs, struct mat
         made->sources[p] = programs->list[p].source;
         status = program_graph(programs, &programs->list[p], counts, &made->graphs[p], &made->arenas[p], error);
     }
+    made->n_matched_collectives = counts->n_matches;
     return status;
+}
+
+static bool counts_init(struct match_counts *counts) {
+    *counts = (struct match_counts){0};
+    return pair_table_init(&counts->counts) && pair_table_init(&counts->numbers);
+}
+
+static void counts_free(struct match_counts *counts) {
+    pair_table_free(&counts->counts);
+    pair_table_free(&counts->numbers);
+    tuples_free(&counts->channels);
+}
+
+/* The time of ranks, with a resource per stream. */
+static enum sutra_status time_of_ranks(struct sutra_context *context, const struct sutra_et_ranks *ranks,
+                                       double *time_ns, struct sutra_error *error) {
+    const struct sutra_simulate_options how = {.size = sizeof how, .gpu_streams = true};
+    struct sutra_simulation *simulation = NULL;
+    TRY(sutra_simulate_ranks(context, ranks, &how, &simulation, error));
+    *time_ns = (double)sutra_simulation_time_ns(simulation);
+    sutra_simulation_free(simulation);
+    return SUTRA_OK;
+}
+
+/* Refuses a job that an edit to its recorded numbers changes. */
+static enum sutra_status compare_times(const struct sutra_scale_options *options,
+                                       const struct recorded_numbers *recorded, double time_ns, double recorded_ns,
+                                       struct sutra_error *error) {
+    char layers[32] = "", micro_batches[32] = "";
+    if (fabs(time_ns - recorded_ns) <= SAME_TIME * recorded_ns)
+        return SUTRA_OK;
+    if (options->layers)
+        snprintf(layers, sizeof layers, "%u layers", recorded->layers.n);
+    if (options->micro_batches)
+        snprintf(micro_batches, sizeof micro_batches, "%u micro-batches", recorded->micro_batches);
+    return error_set(error, SUTRA_DATA,
+                     "the job cannot be edited: with the recorded number of %s%s%s, the edited job takes %.3f ms "
+                     "instead of %.3f ms",
+                     layers, *layers && *micro_batches ? " and " : "", micro_batches, time_ns / 1e6, recorded_ns / 1e6);
+}
+
+/* Checks that the job takes its recorded time after an edit to the recorded numbers. `programs` do not change. */
+static enum sutra_status check_recorded_numbers(struct sutra_context *context, const struct sutra_et_ranks *ranks,
+                                                const struct programs *programs,
+                                                const struct sutra_scale_options *options,
+                                                struct recorded_numbers *recorded, struct sutra_error *error) {
+    struct programs edited = *programs;
+    struct match_counts counts;
+    double time_ns = 0, recorded_ns = 0;
+    edited.list = arena_alloc(programs->arena, programs->n, sizeof *edited.list);
+    TRY_ALLOC(edited.list, error);
+    memcpy(edited.list, programs->list, programs->n * sizeof *edited.list);
+    TRY(edit(&edited, options, true, recorded, error));
+    struct sutra_et_ranks *made = begin_ranks(ranks, ranks->n);
+    TRY_ALLOC(made, error);
+    enum sutra_status status = counts_init(&counts) ? make_graphs(&edited, &counts, made, error) : error_memory(error);
+    counts_free(&counts);
+    for (uint32_t r = 0; r < made->n; r++)
+        made->slowness[r] = (struct rank_slowness){1, 1};
+    if (!status)
+        status = time_of_ranks(context, made, &time_ns, error);
+    if (!status)
+        status = time_of_ranks(context, ranks, &recorded_ns, error);
+    sutra_et_ranks_free(made);
+    TRY(status);
+    return compare_times(options, recorded, time_ns, recorded_ns, error);
 }
 
 /* Makes the graphs of all new replicas. */
@@ -121,6 +213,7 @@ static enum sutra_status make_replicas(struct programs *programs, struct replica
             arena_free(&scratch);
         }
     }
+    made->n_matched_collectives = counts->n_matches;
     return status;
 }
 
@@ -145,45 +238,72 @@ static enum sutra_status find_replicas_and_network(struct programs *programs, co
     return check_memory(programs, (double)options->data_parallel / replicas->n, error);
 }
 
-static enum sutra_status scale(const struct sutra_et_ranks *ranks, const struct sutra_scale_options *options,
-                               struct arena *arena, struct sutra_et_ranks **made, struct sutra_error *error) {
+/* Copies an array of n numbers to the arena. */
+static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t n, struct arena *arena) {
+    uint32_t *copy = arena_alloc(arena, n, sizeof *copy);
+    for (uint32_t i = 0; i < n && copy; i++)
+        copy[i] = numbers[i];
+    return copy;
+}
+
+/* Copies the description of the layers from the arena of the programs. */
+static enum sutra_status keep_layers(const struct job_layers *layers, uint32_t n_layers, struct sutra_et_ranks *made,
+                                     struct sutra_error *error) {
+    struct job_layers *kept = arena_alloc(&made->arena, 1, sizeof *kept);
+    TRY_ALLOC(kept, error);
+    *kept = *layers;
+    for (int pass = 0; pass < 2; pass++) {
+        struct pass_block *block = &kept->blocks[pass];
+        block->names = copy_numbers(block->names, block->n_names, &made->arena);
+        block->counts = copy_numbers(block->counts, block->n_names, &made->arena);
+    }
+    made->n_layers = n_layers;
+    made->layers = kept;
+    return arena_status(&made->arena, error);
+}
+
+/* Makes the changed ranks from the edited programs. */
+static enum sutra_status make_ranks(const struct sutra_et_ranks *ranks, struct programs *programs,
+                                    const struct sutra_scale_options *options, struct sutra_et_ranks **made,
+                                    struct sutra_error *error) {
+    struct replicas replicas = {0};
+    struct match_counts counts;
+    if (options->data_parallel)
+        TRY(find_replicas_and_network(programs, options, ranks->ranks_per_host, &replicas, error));
+    *made = begin_ranks(ranks, options->data_parallel ? options->data_parallel * replicas.size : ranks->n);
+    TRY_ALLOC(*made, error);
+    const bool has_tables = counts_init(&counts) && pair_table_init(&replicas.groups);
+    enum sutra_status status = !has_tables              ? error_memory(error)
+                               : options->data_parallel ? make_replicas(programs, &replicas, &counts, *made, error)
+                                                        : make_graphs(programs, &counts, *made, error);
+    counts_free(&counts);
+    pair_table_free(&replicas.groups);
+    (*made)->has_interval = options->data_parallel;
+    for (int level = 0; level < 2; level++)
+        (*made)->has_one_size |= replicas.network.levels[level].has_one_size;
+    return status;
+}
+
+static enum sutra_status scale(struct sutra_context *context, const struct sutra_et_ranks *ranks,
+                               const struct sutra_scale_options *options, struct arena *arena,
+                               struct sutra_et_ranks **made, struct sutra_error *error) {
     const struct change_target job = {ranks->graphs, ranks->ranks, ranks->n, &ranks->names};
     struct programs programs;
-    struct replicas replicas = {0};
-    struct match_counts counts = {0};
+    struct recorded_numbers recorded = {0};
     if (!ranks->gpu_streams)
         return error_set(error, SUTRA_DATA,
                          "other layers, micro-batches and replicas need files with a resource per stream; link without "
                          "--astra and --gpu one");
     TRY(programs_make(&programs, &job, ranks->n_matched_collectives, arena, error));
     const double skew_ns = start_skew_ns(&programs);
-    if (options->layers) {
-        TRY(check_memory(&programs, COPY_SHARE * options->layers, error));
-        TRY(programs_set_layers(&programs, options->layers, error));
+    if (options->layers || options->micro_batches) {
+        TRY(check_recorded_numbers(context, ranks, &programs, options, &recorded, error));
+        TRY(edit(&programs, options, false, &recorded, error));
     }
-    if (options->micro_batches) {
-        TRY(check_memory(&programs, COPY_SHARE * options->micro_batches, error));
-        TRY(programs_set_micro_batches(&programs, options->micro_batches, error));
-    }
-    if (options->data_parallel)
-        TRY(find_replicas_and_network(&programs, options, ranks->ranks_per_host, &replicas, error));
-    *made = begin_ranks(ranks, options->data_parallel ? options->data_parallel * replicas.size : ranks->n);
-    TRY_ALLOC(*made, error);
-    bool has_tables =
-        pair_table_init(&counts.counts) && pair_table_init(&counts.numbers) && pair_table_init(&replicas.groups);
-    enum sutra_status status = !has_tables              ? error_memory(error)
-                               : options->data_parallel ? make_replicas(&programs, &replicas, &counts, *made, error)
-                                                        : make_graphs(&programs, &counts, *made, error);
-    pair_table_free(&counts.counts);
-    pair_table_free(&counts.numbers);
-    tuples_free(&counts.channels);
-    pair_table_free(&replicas.groups);
-    TRY(status);
-    (*made)->n_matched_collectives = counts.n_matches;
-    (*made)->has_interval = options->data_parallel;
+    TRY(make_ranks(ranks, &programs, options, made, error));
+    if (options->layers)
+        TRY(keep_layers(&recorded.layers, options->layers, *made, error));
     (*made)->start_skew_ns = skew_ns;
-    for (int level = 0; level < 2; level++)
-        (*made)->has_one_size |= replicas.network.levels[level].has_one_size;
     for (uint32_t r = 0; r < (*made)->n; r++)
         (*made)->slowness[r] = (struct rank_slowness){1, 1};
     TRY(network_fit(&(*made)->network, &ranks->network, (*made)->graphs, (*made)->n, &(*made)->arena, error));
@@ -203,7 +323,7 @@ enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const stru
     if (used.has_hop && !(used.hop_us >= 0 && used.hop_us <= 1e9))
         return error_set(error, SUTRA_USAGE, "the time of a hop must be a number of microseconds from 0 to 1e9");
     stage_begin(context, "change job", ranks->n);
-    enum sutra_status status = scale(ranks, &used, &arena, &made, error);
+    enum sutra_status status = scale(context, ranks, &used, &arena, &made, error);
     arena_free(&arena);
     stage_end(context);
     if (status)
@@ -215,6 +335,36 @@ enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const stru
 
 uint32_t sutra_et_ranks_source(const struct sutra_et_ranks *ranks, uint32_t i) {
     return ranks->sources ? ranks->sources[i] : i;
+}
+
+/* ---- The layers ---- */
+
+bool sutra_et_ranks_layers(const struct sutra_et_ranks *ranks, struct sutra_scaled_layers *layers) {
+    if (!ranks->n_layers)
+        return false;
+    const struct pass_block *forward = &ranks->layers->blocks[0], *backward = &ranks->layers->blocks[1];
+    const struct sutra_scaled_layers made = {
+        .n = ranks->n_layers,
+        .n_recorded = ranks->layers->n,
+        .n_stages = ranks->layers->n_stages,
+        .n_forward_kernels = forward->n_kernels,
+        .n_forward_collectives = forward->n_collectives,
+        .n_backward_kernels = backward->n_kernels,
+        .n_backward_collectives = backward->n_collectives,
+    };
+    report_give(layers, &made, sizeof made);
+    return true;
+}
+
+bool sutra_et_ranks_block_kernel(const struct sutra_et_ranks *ranks, bool is_backward, uint32_t i,
+                                 struct sutra_block_kernel *kernel) {
+    const struct pass_block *block = ranks->n_layers ? &ranks->layers->blocks[is_backward] : NULL;
+    if (!block || i >= block->n_names)
+        return false;
+    const struct sutra_block_kernel made = {.name = strings_text(&ranks->names, block->names[i]),
+                                            .n = block->counts[i]};
+    report_give(kernel, &made, sizeof made);
+    return true;
 }
 
 /* ---- The interval ---- */

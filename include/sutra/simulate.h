@@ -217,7 +217,8 @@ struct sutra_scale_options {
 
 /* Makes the job with these numbers, for simulations with further changes. Layers change first, then micro-batches, then
  * replicas. *ranks must outlive *scaled, which the caller frees. Errors: SUTRA_DATA: refused, with the reason, such as
- * an unknown pipeline schedule, no repeated layers, no replicas, or a network that no recorded collective uses;
+ * an unknown pipeline schedule, no repeated layers, no replicas, a network that no recorded collective uses, or a job
+ * that takes another time after an edit to the recorded number of layers or micro-batches;
  * SUTRA_USAGE: no number is set; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const struct sutra_et_ranks *ranks,
                                        const struct sutra_scale_options *options, struct sutra_et_ranks **scaled,
@@ -225,6 +226,31 @@ enum sutra_status sutra_et_ranks_scale(struct sutra_context *context, const stru
 
 /* The index of the recorded rank of which rank i of a changed job is a copy; of a recorded job: i. */
 uint32_t sutra_et_ranks_source(const struct sutra_et_ranks *ranks, uint32_t i);
+
+/* The layers of a job with another number of layers. A repeated block is the period of the kernels of a pass, which may
+ * be several layers of the model. */
+struct sutra_scaled_layers {
+    size_t size;
+    uint32_t n, n_recorded;                            /* repeated blocks of a pipeline, after and before the change */
+    uint32_t n_stages;                                 /* of a pipeline */
+    uint32_t n_forward_kernels, n_forward_collectives; /* per block of the first forward pass of the first rank */
+    uint32_t n_backward_kernels, n_backward_collectives; /* per block of the last backward pass of its first step */
+};
+
+/* Fills *layers. Returns false if the number of layers was not changed. */
+bool sutra_et_ranks_layers(const struct sutra_et_ranks *ranks, struct sutra_scaled_layers *layers);
+
+/* The kernels of one name in a block. */
+struct sutra_block_kernel {
+    size_t size;
+    const char *name;
+    uint32_t n; /* kernels of this name */
+};
+
+/* Fills *kernel with the i-th name of the block of the forward or backward pass, in launch order. Returns false after
+ * the last name. */
+bool sutra_et_ranks_block_kernel(const struct sutra_et_ranks *ranks, bool is_backward, uint32_t i,
+                                 struct sutra_block_kernel *kernel);
 
 /* The interval of the time of a job with another number of replicas. */
 struct sutra_simulated_interval {

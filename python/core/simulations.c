@@ -40,6 +40,9 @@ static PyObject *simulation_report(const void *thing) {
         dict = dict_add(dict, "low_ns", PyLong_FromUnsignedLongLong(made->interval.low_ns));
         dict = dict_add(dict, "high_ns", PyLong_FromUnsignedLongLong(made->interval.high_ns));
     }
+    struct sutra_scaled_layers layers = {.size = sizeof layers};
+    if (made->scaled && sutra_et_ranks_layers(made->scaled, &layers))
+        dict = dict_add(dict, "n_recorded_layers", PyLong_FromUnsignedLong(layers.n_recorded));
     return dict;
 }
 

@@ -39,7 +39,7 @@ class Simulation(Closing):
     @property
     def report(self) -> Dict[str, int]:
         """time_ns (end time of the last node), n_ranks, n_deadlocked (nodes that can never run); with another number of replicas
-        low_ns and high_ns, the interval of the time."""
+        low_ns and high_ns, the interval of the time; with another number of layers n_recorded_layers."""
         return _core.report(self._thing)
 
     @property
@@ -104,7 +104,7 @@ def simulate(paths: Union[Path, Sequence[Path]], scales: Sequence[str] = (), net
         threads: simulate one CPU per thread of a rank instead of one per rank.
         data_parallel: number of data-parallel replicas; the batch per rank stays. See ``Simulation.interval``.
         micro_batches: number of micro-batches per step and pipeline.
-        layers: number of repeated layers of the whole pipeline, a multiple of its stages.
+        layers: number of repeated blocks of layers in the whole pipeline, a multiple of its stages.
         ranks_per_host: consecutive ranks that share a host (None: as recorded in the files, else 8).
         hop_us: time of a hop of a collective in microseconds, if the recorded collectives do not determine it.
 

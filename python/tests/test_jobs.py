@@ -161,6 +161,7 @@ def test_changed_jobs_equal_the_program_output(tmp_path):
     with pysutra.simulate(files, data_parallel=4, micro_batches=8, layers=12, hop_us=1) as changed:
         assert changed.time_us == told["time_us"] and changed.report["n_ranks"] == 8
         assert changed.interval == (told["interval"]["low_us"], told["interval"]["high_us"])
+        assert changed.report["n_recorded_layers"] == told["layers"]["recorded_blocks"] == 8
         with changed.pipeline as pipeline:
             assert pipeline.report["n_stages"] == 2 and pipeline.report["n_micro_batches"] == 8
             rows = pipeline.tables["pipeline_bubbles"].to_dict()
