@@ -407,6 +407,7 @@ static void unknown_jobs_are_refused(void **state) {
         {"Sfghfghbcdbcdbcdbcd", {.layers = 2}, "passes repeat 2 and 4 blocks"},
         {"Sfghfghbcdbcd Sfghfghfghbcdbcdbcd", {.layers = 2}, "have the same number of layers"},
         {"Sfghtfghtbcdbcd Sfghfghttbcdbcd", {.layers = 4}, "different numbers of a collective"},
+        {"Stfg Stfg", {.data_parallel = 4}, "has no backward pass"},
         {"Sfghfghsbcdbcd Srfghfghbcdbcd", {.layers = 3}, "not a multiple of the 2 pipeline stages"},
         {"Sfbgc Sfbgc", {.data_parallel = 4}, "no data-parallel replicas"},
         {"Stfbgc Stfbgc", {.data_parallel = 4}, "no data-parallel replicas"}, /* tensor parallel */

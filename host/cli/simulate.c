@@ -223,6 +223,7 @@ static int print_json(const struct simulate_job *simulate) {
         add_us(&json, "low_us", simulate->interval.low_ns);
         add_us(&json, "high_us", simulate->interval.high_ns);
         json_add_format(&json, "one_size", "%s", simulate->interval.has_one_size ? "true" : "false");
+        json_add_format(&json, "assumes_ring", "%s", simulate->interval.assumes_ring ? "true" : "false");
         json_close_line(&json);
     }
     add_layers(&json, simulate);

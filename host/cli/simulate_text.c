@@ -176,8 +176,9 @@ static void print_summary(const struct simulate_job *simulate) {
         print_lack_of_effect(simulate);
     print_layers(simulate);
     if (simulate->interval.high_ns)
-        printf("interval: %s to %s%s\n", time_text(us_of(simulate->interval.low_ns)).text,
+        printf("interval: %s to %s%s%s\n", time_text(us_of(simulate->interval.low_ns)).text,
                time_text(us_of(simulate->interval.high_ns)).text,
+               simulate->interval.assumes_ring ? "; assumes ring collectives across hosts" : "",
                simulate->interval.has_one_size
                    ? "; the collectives of a kind have one size, which does not determine the bandwidth"
                    : "");

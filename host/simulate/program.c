@@ -233,6 +233,10 @@ static enum sutra_status make_program(struct programs *programs, struct program 
             number[row] = ++counts[item->resource];
         }
     }
+    /* Without profiler steps, the thread of the first operator is the main thread. */
+    for (row_t k = 0; k < n_chain && step < 0 && !program->main_thread; k++)
+        if (!(programs->names[graph->name[chain[k].row]] & NAME_IS_ADDED))
+            program->main_thread = graph->lane[chain[k].row];
     return SUTRA_OK;
 }
 

@@ -269,7 +269,8 @@ struct replicas {
     uint32_t n_new;
     uint32_t block; /* consecutive ranks of a replica */
     bool is_sharded;
-    bool has_network; /* the caller sets the time of all collectives */
+    bool has_network;  /* the caller sets the time of all collectives */
+    bool assumes_ring; /* a changed group spans hosts with several ranks each, where NCCL may use other algorithms */
     struct job_network network;
     struct pair_table groups; /* (recorded group, new replica) -> new group */
 };

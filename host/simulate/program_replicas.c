@@ -370,8 +370,27 @@ static uint32_t find_replicas(const struct programs *programs, const uint32_t *p
     return n_replicas > 1 ? n_replicas : 0;
 }
 
+/* Refuses a rank without a backward pass, whose reductions are none of gradients. */
+static enum sutra_status refuse_inference(const struct programs *programs, struct sutra_error *error) {
+    for (uint32_t p = 0; p < programs->n; p++) {
+        const struct program *program = &programs->list[p];
+        row_t i = 0;
+        while (i < program->items.n &&
+               !item_is_backward(program_graph_of(programs, program), program, &program->items.list[i]))
+            i++;
+        if (i == program->items.n)
+            return error_set(error, SUTRA_DATA,
+                             "rank %" PRIu64
+                             " has no backward pass, so no collective reduces gradients of data-parallel "
+                             "replicas; record training steps",
+                             program->rank);
+    }
+    return SUTRA_OK;
+}
+
 enum sutra_status programs_find_replicas(struct programs *programs, struct replicas *replicas,
                                          struct sutra_error *error) {
+    TRY(refuse_inference(programs, error));
     struct arena scratch = {0};
     struct arena *arena = programs->arena;
     const uint32_t n = programs->n;
@@ -504,12 +523,42 @@ static bool turn_steps(const struct rank_graph *graph, const struct program *pro
     return true;
 }
 
+/* Whether a group of n ranks on this number of hosts has several hosts, and several ranks on a host. */
+static bool shares_hosts(uint64_t n, uint64_t n_hosts) {
+    return n_hosts > 1 && n_hosts < n;
+}
+
+/* Whether a group that changes its size shares hosts, before or after the change. The time of its collectives assumes
+ * rings; NCCL may use other algorithms between hosts than on a host. */
+static bool assumes_ring(const struct programs *programs, const struct replicas *replicas, uint32_t g) {
+    const struct program_group *group = &programs->groups[g];
+    const uint64_t per_host = replicas->network.ranks_per_host;
+    const bool is_world = group->n == programs->n && !replicas->reduces[g];
+    const uint32_t n_new = is_world ? replicas->n_new * replicas->size : replicas->n_new;
+    uint64_t n_hosts = 0, n_new_hosts = 0, last = UINT64_MAX, last_new = UINT64_MAX;
+    if (group->n < 2 || (!replicas->reduces[g] && !is_world))
+        return false;
+    for (uint32_t i = 0; i < group->n; i++) {
+        const uint64_t host = programs->list[group->members[i]].rank / per_host;
+        n_hosts += host != last;
+        last = host;
+    }
+    for (uint32_t i = 0; i < n_new; i++) {
+        const uint64_t rank = is_world ? i : replica_rank(replicas, i, replicas->index[group->members[0]]);
+        n_new_hosts += rank / per_host != last_new;
+        last_new = rank / per_host;
+    }
+    return group->n != n_new && (shares_hosts(group->n, n_hosts) || shares_hosts(n_new, n_new_hosts));
+}
+
 enum sutra_status programs_prepare_replicas(struct programs *programs, struct replicas *replicas, uint32_t n_new,
                                             struct sutra_error *error) {
     replicas->n_new = n_new;
     replicas->block = find_block(replicas, programs->n);
     if ((uint64_t)n_new * replicas->size > UINT32_MAX / 2)
         return error_set(error, SUTRA_DATA, "%u replicas of %u ranks are too many", n_new, replicas->size);
+    for (uint32_t g = 0; g < programs->n_groups && !replicas->assumes_ring; g++)
+        replicas->assumes_ring = assumes_ring(programs, replicas, g);
     for (uint32_t p = 0; p < programs->n; p++) {
         const struct program *program = &programs->list[p];
         const struct rank_graph *graph = program_graph_of(programs, program);

@@ -279,6 +279,7 @@ static enum sutra_status make_ranks(const struct sutra_et_ranks *ranks, struct p
     counts_free(&counts);
     pair_table_free(&replicas.groups);
     (*made)->has_interval = options->data_parallel;
+    (*made)->assumes_ring = replicas.assumes_ring;
     for (int level = 0; level < 2; level++)
         (*made)->has_one_size |= replicas.network.levels[level].has_one_size;
     return status;
@@ -417,7 +418,7 @@ static enum sutra_status simulate_bound(struct sutra_context *context, const str
 enum sutra_status sutra_simulate_interval(struct sutra_context *context, const struct sutra_et_ranks *ranks,
                                           const struct sutra_simulate_options *options,
                                           struct sutra_simulated_interval *interval, struct sutra_error *error) {
-    struct sutra_simulated_interval made = {.has_one_size = ranks->has_one_size};
+    struct sutra_simulated_interval made = {.has_one_size = ranks->has_one_size, .assumes_ring = ranks->assumes_ring};
     uint64_t times_ns[N_NETWORKS] = {0};
     if (!ranks->has_interval)
         return error_set(error, SUTRA_USAGE, "an interval exists only for another number of replicas");

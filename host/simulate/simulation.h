@@ -61,7 +61,8 @@ struct sutra_et_ranks {
     bool shares_names;               /* with the recorded job */
     uint32_t *sources;               /* the recorded rank of each rank; NULL: a recorded job */
     bool has_interval;               /* the time has an interval, */
-    bool has_one_size;               /* which is wide, as collectives of one size do not determine the bandwidth */
+    bool has_one_size;               /* which is wide, as collectives of one size do not determine the bandwidth, */
+    bool assumes_ring;               /* and which assumes rings across hosts */
     uint32_t n_layers;               /* 0: the recorded number */
     const struct job_layers *layers; /* of the recorded job (program.h), if n_layers is set */
     double start_skew_ns;            /* between the recorded ranks */

@@ -257,6 +257,7 @@ struct sutra_simulated_interval {
     size_t size;
     uint64_t low_ns, high_ns;
     bool has_one_size; /* collectives of a kind have one size, so that the interval may be very wide */
+    bool assumes_ring; /* a changed group spans hosts with several ranks each, where NCCL may use faster algorithms */
 };
 
 /* Simulates the bounds of the network for ranks of sutra_et_ranks_scale() with data_parallel. `options` as in

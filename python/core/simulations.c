@@ -39,6 +39,7 @@ static PyObject *simulation_report(const void *thing) {
     if (made->has_interval) {
         dict = dict_add(dict, "low_ns", PyLong_FromUnsignedLongLong(made->interval.low_ns));
         dict = dict_add(dict, "high_ns", PyLong_FromUnsignedLongLong(made->interval.high_ns));
+        dict = dict_add(dict, "assumes_ring", PyBool_FromLong(made->interval.assumes_ring));
     }
     struct sutra_scaled_layers layers = {.size = sizeof layers};
     if (made->scaled && sutra_et_ranks_layers(made->scaled, &layers))

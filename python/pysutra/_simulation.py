@@ -39,7 +39,8 @@ class Simulation(Closing):
     @property
     def report(self) -> Dict[str, int]:
         """time_ns (end time of the last node), n_ranks, n_deadlocked (nodes that can never run); with another number of replicas
-        low_ns and high_ns, the interval of the time; with another number of layers n_recorded_layers."""
+        low_ns and high_ns, the interval of the time, and assumes_ring (the interval assumes ring collectives across hosts);
+        with another number of layers n_recorded_layers."""
         return _core.report(self._thing)
 
     @property

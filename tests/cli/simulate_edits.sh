@@ -25,3 +25,13 @@ echo "-- refused: the recorded number does not give the recorded time"
 job late dp=2 layers=4 micro=2 late=1
 try sutra simulate late --layers 8
 try sutra simulate late --layers 8 --micro-batches 3
+echo "-- refused: inference"
+job inference dp=2 tp=2 inference=1
+try sutra simulate inference --data-parallel 4
+try sutra simulate inference --layers 8
+echo "-- rings across hosts"
+job hosts dp=8 rph=4 recorded=1
+job host dp=4
+sutra simulate hosts --data-parallel 16 --quiet | sed -n 2p
+sutra simulate hosts --data-parallel 16 --quiet --format json | grep interval
+sutra simulate host --data-parallel 8 --quiet --format json | grep interval
