@@ -681,22 +681,24 @@ static enum sutra_status convert_faithfully(struct run *run, struct sutra_error 
             "{'name':'pg_name','stringVal':'1'},{'name':'meeting','int64Val':'" match "'},{'name':'meeting_kind',"     \
             "'stringVal':'" kind "'},{'name':'meeting_ranks','int64Val':'2'},{'name':'meeting_bytes',"                 \
             "'int64Val':'9000'},{'name':'kernel_exec_ns','int64Val':'9000'}")
-/* Two blocks of three kernels, from the kernel `id`0 on. */
-#define BLOCKS(id, cpu, a, b, c)                                                                                       \
-    GPU_NODE(id "0", a, cpu)                                                                                           \
-    GPU_NODE(id "1", b, cpu)                                                                                           \
-    GPU_NODE(id "2", c, cpu) GPU_NODE(id "3", a, cpu) GPU_NODE(id "4", b, cpu) GPU_NODE(id "5", c, cpu)
+/* Two blocks of three kernels, from the kernel `id`0 on, each after the previous one. */
+#define BLOCKS(id, cpu, before, a, b, c)                                                                               \
+    GPU_NODE(id "0", a, cpu before)                                                                                    \
+    GPU_NODE(id "1", b, cpu "," id "0")                                                                                \
+    GPU_NODE(id "2", c, cpu "," id "1")                                                                                \
+    GPU_NODE(id "3", a, cpu "," id "2") GPU_NODE(id "4", b, cpu "," id "3") GPU_NODE(id "5", c, cpu "," id "4")
 
 /* A step of two micro-batches, with gradients, tokens and a message. */
 #define PIPELINE_RANK(message)                                                                                         \
     "{'attr':[{'name':'gpu','stringVal':'streams'}]}\n" CPU_NODE("1", "ProfilerStep#0", "0", "", "1")                  \
-        CPU_NODE("2", "aten::mm", "3", "", "1") BLOCKS("1", "2", "f", "g", "h")                                        \
-            MATCHED("16", "COMM_COLL_NODE", "2,15", "8", "all-to-all") GPU_NODE("17", "expert", "2,16")                \
-                MATCHED("18", "COMM_COLL_NODE", "2,17", "9", "all-to-all") CPU_NODE("3", "autograd", "3", "2", "2")    \
-                    BLOCKS("3", "3", "b", "c", "d") CPU_NODE("4", "aten::mm", "3", "3", "1")                           \
-                        BLOCKS("4", "4", "f", "g", "h") CPU_NODE("5", "autograd", "3", "4", "2")                       \
-                            BLOCKS("5", "5", "b", "c", "d") MATCHED("56", "COMM_COLL_NODE", "5,55", "1", "all-reduce") \
-                                MATCHED("57", message, "5,56", "2", "message")
+        CPU_NODE("2", "aten::mm", "3", "", "1") BLOCKS("1", "2", "", "f", "g", "h")                                    \
+            MATCHED("16", "COMM_COLL_NODE", "2,15", "8", "all-to-all") GPU_NODE("17", "expert", "2,15,16")             \
+                MATCHED("18", "COMM_COLL_NODE", "2,16,17", "9", "all-to-all") CPU_NODE("3", "autograd", "3", "2", "2") \
+                    BLOCKS("3", "3", ",17", "b", "c", "d") CPU_NODE("4", "aten::mm", "3", "3", "1")                    \
+                        BLOCKS("4", "4", ",35", "f", "g", "h") CPU_NODE("5", "autograd", "3", "4", "2")                \
+                            BLOCKS("5", "5", ",45", "b", "c", "d")                                                     \
+                                MATCHED("56", "COMM_COLL_NODE", "5,18,55", "1", "all-reduce")                          \
+                                    MATCHED("57", message, "5,55,56", "2", "message")
 
 /* A job of two ranks gets other numbers of layers and micro-batches, then of replicas, and is simulated. */
 static enum sutra_status scale(struct run *run, struct sutra_error *error) {
