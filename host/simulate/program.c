@@ -27,8 +27,6 @@ static uint8_t name_bits(const char *name, const regex_t *optimizer, const regex
         bits |= NAME_IS_ADDED;
     if (strncmp(name, "[gap]", 5) == 0)
         bits |= NAME_IS_GAP;
-    if (strcmp(name, "[start]") == 0)
-        bits |= NAME_IS_START;
     if (nccl_send || strstr(name, "c10d::send"))
         bits |= NAME_IS_SEND;
     if (nccl_receive || strstr(name, "c10d::recv"))

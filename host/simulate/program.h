@@ -62,14 +62,13 @@ struct program {
 
 /* Properties of a name, as bits. */
 enum program_name {
-    NAME_IS_STEP = 1,       /* ProfilerStep# */
-    NAME_IS_ADDED = 2,      /* [gap], [rest] and other names that the linker adds */
-    NAME_IS_GAP = 4,        /* [gap] */
-    NAME_IS_START = 8,      /* [start] */
-    NAME_IS_SEND = 16,      /* an operator that sends a message */
-    NAME_IS_RECEIVE = 32,   /* an operator that receives a message */
-    NAME_IS_TREE = 64,      /* a kernel that runs NCCL's tree algorithm */
-    NAME_IS_OPTIMIZER = 128 /* a kernel that updates parameters */
+    NAME_IS_STEP = 1,      /* ProfilerStep# */
+    NAME_IS_ADDED = 2,     /* [gap], [rest] and other names that the linker adds */
+    NAME_IS_GAP = 4,       /* [gap] */
+    NAME_IS_SEND = 8,      /* an operator that sends a message */
+    NAME_IS_RECEIVE = 16,  /* an operator that receives a message */
+    NAME_IS_TREE = 32,     /* a kernel that runs NCCL's tree algorithm */
+    NAME_IS_OPTIMIZER = 64 /* a kernel that updates parameters */
 };
 
 /* The ranks that synchronize at a collective. */

@@ -49,21 +49,15 @@ static enum sutra_status check_memory(const struct programs *programs, double fa
 }
 
 /* The largest difference between the starts of the recorded ranks. */
-static double start_skew_ns(const struct programs *programs) {
+static double start_skew_ns(const struct sutra_et_ranks *ranks) {
     double lowest = INFINITY, highest = 0;
-    for (uint32_t p = 0; p < programs->n; p++) {
-        const struct program *program = &programs->list[p];
-        const struct rank_graph *graph = program_graph_of(programs, program);
-        double start_ns = 0;
-        row_t i = 0;
-        while (i < program->items.n && program->items.list[i].is_mark)
-            i++;
-        if (i < program->items.n && programs->names[graph->name[program->items.list[i].node]] & NAME_IS_START)
-            start_ns = program->items.list[i].dur_ns;
+    for (uint32_t r = 0; r < ranks->n; r++) {
+        const struct rank_graph *graph = &ranks->graphs[r];
+        const double start_ns = graph->start == ROW_NONE ? 0 : (double)graph->dur_ns[graph->start];
         lowest = fmin(lowest, start_ns);
         highest = fmax(highest, start_ns);
     }
-    return programs->n ? highest - lowest : 0;
+    return ranks->n ? highest - lowest : 0;
 }
 
 /* ---- The new ranks ---- */
@@ -296,7 +290,6 @@ static enum sutra_status scale(struct sutra_context *context, const struct sutra
                          "other layers, micro-batches and replicas need files with a resource per stream; link without "
                          "--astra and --gpu one");
     TRY(programs_make(&programs, &job, ranks->n_matched_collectives, arena, error));
-    const double skew_ns = start_skew_ns(&programs);
     if (options->layers || options->micro_batches) {
         TRY(check_recorded_numbers(context, ranks, &programs, options, &recorded, error));
         TRY(edit(&programs, options, false, &recorded, error));
@@ -304,7 +297,7 @@ static enum sutra_status scale(struct sutra_context *context, const struct sutra
     TRY(make_ranks(ranks, &programs, options, made, error));
     if (options->layers)
         TRY(keep_layers(&recorded.layers, options->layers, *made, error));
-    (*made)->start_skew_ns = skew_ns;
+    (*made)->start_skew_ns = start_skew_ns(ranks);
     for (uint32_t r = 0; r < (*made)->n; r++)
         (*made)->slowness[r] = (struct rank_slowness){1, 1};
     TRY(network_fit(&(*made)->network, &ranks->network, (*made)->graphs, (*made)->n, &(*made)->arena, error));
