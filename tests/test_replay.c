@@ -17,9 +17,20 @@
 struct drawn_node {
     uint64_t dur;
     uint32_t resource;
-    uint32_t matched_collective; /* number + 1, or 0 */
+    uint32_t matched_collective; /* number + 1, or 0; of messages SENT() or RECEIVED() of it */
     int after[WAITS_MAX + 1];
 };
+
+#define SENT(match)     ((match) | 256 * ROLE_SENDS)
+#define RECEIVED(match) ((match) | 256 * ROLE_RECEIVES)
+
+static uint32_t match_of(const struct drawn_node *node) {
+    return node->matched_collective % 256;
+}
+
+static enum node_role role_of(const struct drawn_node *node) {
+    return (enum node_role)(node->matched_collective / 256);
+}
 
 struct drawn_rank {
     row_t n;
@@ -30,6 +41,7 @@ struct drawn_rank {
 struct made_rank {
     uint64_t dur[NODES_MAX], first_waiter[NODES_MAX + 1];
     uint32_t resource[NODES_MAX], matched_collective[NODES_MAX];
+    uint8_t role[NODES_MAX];
     row_t n_waits[NODES_MAX], waiters[NODES_MAX * WAITS_MAX];
     uint64_t start[NODES_MAX], run[NODES_MAX], end[NODES_MAX];
     struct replay_node cause[NODES_MAX];
@@ -40,7 +52,8 @@ static struct replay_graph graph_make(const struct drawn_rank *drawn, struct mad
     for (row_t i = 0; i < drawn->n; i++) {
         made->dur[i] = drawn->nodes[i].dur;
         made->resource[i] = drawn->nodes[i].resource;
-        made->matched_collective[i] = drawn->nodes[i].matched_collective - 1;
+        made->matched_collective[i] = match_of(&drawn->nodes[i]) - 1;
+        made->role[i] = (uint8_t)role_of(&drawn->nodes[i]);
         made->n_waits[i] = 0;
         while (drawn->nodes[i].after[made->n_waits[i]] >= 0)
             made->n_waits[i]++;
@@ -58,7 +71,8 @@ static struct replay_graph graph_make(const struct drawn_rank *drawn, struct mad
                                  .n_waits = made->n_waits,
                                  .first_waiter = made->first_waiter,
                                  .waiters = made->waiters,
-                                 .matched_collective = made->matched_collective};
+                                 .matched_collective = made->matched_collective,
+                                 .role = made->role};
 }
 
 static void run(const struct drawn_rank *drawn, uint32_t n_ranks, struct made_rank *made, struct replay_times *times) {
@@ -128,6 +142,23 @@ static void collective_members_wait_for_the_last_arrival(void **state) {
     assert_int_equal(times[1].finish_ns, 15);
 }
 
+static void sends_end_without_their_receivers(void **state) {
+    const struct drawn_rank drawn[2] = {
+        {2, {{3, LINK, SENT(1), {-1}}, {2, LINK, SENT(2), {-1}}}},
+        {3, {{9, GPU, RECEIVED(2), {-1}}, {10, CPU, 0, {-1}}, {9, LINK, RECEIVED(1), {1, -1}}}}};
+    struct made_rank made[2];
+    struct replay_times times[2];
+    run(drawn, 2, made, times);
+    assert_int_equal(made[0].end[0], 3);
+    assert_int_equal(made[0].end[1], 5);
+    assert_int_equal(made[1].end[0], 5); /* with the delivery */
+    assert_int_equal(made[1].cause[0].rank, 0);
+    assert_int_equal(made[1].cause[0].row, 1);
+    assert_int_equal(made[1].end[2], 10); /* delivered before */
+    assert_int_equal(made[1].cause[2].rank, 1);
+    assert_int_equal(times[1].finish_ns, 10);
+}
+
 static void nodes_in_or_after_a_cycle_never_run(void **state) {
     const struct drawn_rank drawn = {
         4, {{1, CPU, 0, {1, -1}}, {1, CPU, 0, {0, -1}}, {1, CPU, 0, {1, -1}}, {6, CPU, 0, {-1}}}};
@@ -152,7 +183,8 @@ static void ranks_with_different_collective_orders_deadlock(void **state) {
 
 /* ---- Random jobs ---- */
 
-static void draw_rank(struct drawn_rank *rank, struct random *random) {
+/* The rank r of a job in which the matches above `n_collectives` are messages: each from one rank to all others. */
+static void draw_rank(struct drawn_rank *rank, uint32_t r, uint32_t n_collectives, struct random *random) {
     rank->n = 1 + (row_t)random_below(random, NODES_MAX);
     uint32_t order[NODES_MAX], next_match = 1;
     for (row_t i = 0; i < rank->n; i++)
@@ -172,6 +204,9 @@ static void draw_rank(struct drawn_rank *rank, struct random *random) {
         node->after[n_after] = -1;
         if (node->resource == LINK && next_match <= MEETINGS_MAX && random_below(random, 2))
             node->matched_collective = next_match++;
+        if (node->matched_collective > n_collectives)
+            node->matched_collective = node->matched_collective % RANKS_MAX == r ? SENT(node->matched_collective)
+                                                                                 : RECEIVED(node->matched_collective);
     }
 }
 
@@ -188,6 +223,7 @@ struct plain {
     uint32_t n_ranks;
     struct plain_node nodes[RANKS_MAX][NODES_MAX];
     uint64_t n_started;
+    bool is_delivered[MEETINGS_MAX + 1]; /* by number + 1 */
 };
 
 static bool plain_may_start(const struct plain *plain, uint32_t r, row_t i) {
@@ -206,7 +242,7 @@ static bool plain_may_start(const struct plain *plain, uint32_t r, row_t i) {
 static void plain_run(struct plain *plain, uint32_t r, row_t i, uint64_t now) {
     uint64_t dur = plain->ranks[r].nodes[i].dur;
     plain->nodes[r][i].phase = RUNNING;
-    plain->nodes[r][i].end = now + (dur ? dur : 1);
+    plain->nodes[r][i].end = now + (role_of(&plain->ranks[r].nodes[i]) == ROLE_RECEIVES ? 0 : dur ? dur : 1);
     plain->nodes[r][i].order = plain->n_started++;
 }
 
@@ -236,12 +272,24 @@ static void plain_meet(struct plain *plain, uint32_t matched_collective, uint64_
     }
 }
 
+static void plain_deliver(struct plain *plain, uint32_t message, uint64_t now) {
+    plain->is_delivered[message] = true;
+    for (uint32_t r = 0; r < plain->n_ranks; r++)
+        for (row_t i = 0; i < plain->ranks[r].n; i++)
+            if (match_of(&plain->ranks[r].nodes[i]) == message && plain->nodes[r][i].phase == STARTED)
+                plain_run(plain, r, i, now);
+}
+
 static void plain_start_all(struct plain *plain, uint32_t r, uint64_t now) {
     for (row_t i = 0; i < plain->ranks[r].n; i++)
         if (plain_may_start(plain, r, i)) {
             plain->nodes[r][i].start = now;
-            if (plain->ranks[r].nodes[i].matched_collective == 0) {
+            const struct drawn_node *node = &plain->ranks[r].nodes[i];
+            if (node->matched_collective == 0 || role_of(node) == ROLE_SENDS ||
+                (role_of(node) == ROLE_RECEIVES && plain->is_delivered[match_of(node)])) {
                 plain_run(plain, r, i, now);
+            } else if (role_of(node) == ROLE_RECEIVES) {
+                plain->nodes[r][i].phase = STARTED;
             } else {
                 plain->nodes[r][i].phase = STARTED;
                 plain->nodes[r][i].order = plain->n_started++;
@@ -253,6 +301,7 @@ static void plain_start_all(struct plain *plain, uint32_t r, uint64_t now) {
 /* Ends the node that runs and ends first; false: none runs. */
 static bool plain_end_one(struct plain *plain) {
     struct plain_node *first = NULL;
+    const struct drawn_node *drawn = NULL;
     uint32_t rank = 0;
     for (uint32_t r = 0; r < plain->n_ranks; r++)
         for (row_t i = 0; i < plain->ranks[r].n; i++) {
@@ -260,12 +309,15 @@ static bool plain_end_one(struct plain *plain) {
             if (node->phase == RUNNING && (!first || node->end < first->end ||
                                            (node->end == first->end && rank == r && node->order < first->order))) {
                 first = node;
+                drawn = &plain->ranks[r].nodes[i];
                 rank = r;
             }
         }
     if (!first)
         return false;
     first->phase = ENDED;
+    if (role_of(drawn) == ROLE_SENDS)
+        plain_deliver(plain, match_of(drawn), first->end);
     plain_start_all(plain, rank, first->end);
     return true;
 }
@@ -278,8 +330,9 @@ static void random_jobs_take_the_time_of_the_plain_rules(void **state) {
         uint32_t n_ranks = 1 + (uint32_t)random_below(&random, RANKS_MAX);
         struct replay_times times[RANKS_MAX];
         struct plain plain = {.ranks = drawn, .n_ranks = n_ranks};
+        const uint32_t n_collectives = seed % 2 ? MEETINGS_MAX : (uint32_t)random_below(&random, MEETINGS_MAX + 1);
         for (uint32_t r = 0; r < n_ranks; r++)
-            draw_rank(&drawn[r], &random);
+            draw_rank(&drawn[r], r, n_collectives, &random);
         run(drawn, n_ranks, made, times);
         for (uint32_t r = 0; r < n_ranks; r++)
             plain_start_all(&plain, r, 0);
@@ -304,6 +357,7 @@ int main(void) {
         cmocka_unit_test(node_waits_for_all_dependencies),
         cmocka_unit_test(ready_node_with_the_lowest_row_runs_first),
         cmocka_unit_test(collective_members_wait_for_the_last_arrival),
+        cmocka_unit_test(sends_end_without_their_receivers),
         cmocka_unit_test(nodes_in_or_after_a_cycle_never_run),
         cmocka_unit_test(ranks_with_different_collective_orders_deadlock),
         cmocka_unit_test(random_jobs_take_the_time_of_the_plain_rules),

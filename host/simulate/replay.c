@@ -94,6 +94,10 @@ struct arrival {
 struct replay_match {
     struct arrival *arrived;
     uint32_t n_arrived, n_members;
+    /* Of a message: */
+    bool is_delivered;
+    uint64_t delivered_ns;
+    struct replay_node sender;
 };
 
 /* Ranks with nodes that wait for their match, the earliest next end first: a heap with the index of each rank. */
@@ -207,17 +211,26 @@ static void node_free(struct rank_state *rank, const struct replay_graph *graph,
 
 /* ---- Nodes ---- */
 
+static enum node_role role_of(const struct replay_graph *graph, row_t row) {
+    return graph->role ? (enum node_role)graph->role[row] : ROLE_NONE;
+}
+
+static uint32_t match_of(const struct replay_graph *graph, row_t row) {
+    return graph->matched_collective ? graph->matched_collective[row] : NO_MATCH;
+}
+
 /* The node runs from start.time on. */
 static void node_run(struct simulation *simulation, struct replay_node node, struct replay_start start,
                      struct replay_node cause) {
     const struct replay_graph *graph = &simulation->job->ranks[node.rank];
     struct replay_times *times = &simulation->times[node.rank];
     struct rank_state *rank = &simulation->ranks[node.rank];
-    const uint64_t dur = graph->dur_ns[node.row];
+    const bool is_message = role_of(graph, node.row) == ROLE_RECEIVES && match_of(graph, node.row) != NO_MATCH;
+    const uint64_t dur = is_message ? 0 : MAX(graph->dur_ns[node.row], 1);
     const row_t event = graph->resource[node.row];
     times->run_ns[node.row] = start.time;
     times->cause[node.row] = cause;
-    rank->events[event] = (struct event){start.time + (dur ? dur : 1), start, node.row};
+    rank->events[event] = (struct event){start.time + dur, start, node.row};
     row_heap_push(&rank->next, event, is_before, rank->events);
 }
 
@@ -258,6 +271,42 @@ static void node_arrive(struct simulation *simulation, struct replay_match *matc
     }
 }
 
+/* The receive starts: it ends with the delivery of its message, if the send has ended; else it waits. */
+static void message_await(struct simulation *simulation, struct replay_match *message, struct replay_node node,
+                          struct replay_start start, struct replay_node cause) {
+    const bool is_later = message->is_delivered && message->delivered_ns > start.time;
+    if (is_later)
+        start.time = message->delivered_ns;
+    if (message->is_delivered) {
+        node_run(simulation, node, start, is_later ? message->sender : cause);
+        return;
+    }
+    message->arrived[message->n_arrived++] = (struct arrival){node, start.number};
+    simulation->times[node.rank].cause[node.row] = cause;
+    simulation->ranks[node.rank].n_held++;
+}
+
+/* The send ends: its receive ends, if it waits. */
+static void message_deliver(struct simulation *simulation, struct replay_match *message, struct replay_node sender,
+                            uint64_t now) {
+    if (message->is_delivered)
+        return;
+    message->is_delivered = true;
+    message->delivered_ns = now;
+    message->sender = sender;
+    for (uint32_t i = 0; i < message->n_arrived; i++) {
+        const struct arrival *arrival = &message->arrived[i];
+        const uint32_t rank = arrival->node.rank;
+        struct replay_start start = start_of(simulation, arrival);
+        const bool is_early = start.time > now; /* the rank of the receive ran ahead */
+        start.time = MAX(start.time, now);
+        node_run(simulation, arrival->node, start,
+                 is_early ? simulation->times[rank].cause[arrival->node.row] : sender);
+        simulation->ranks[rank].n_held--;
+        rank_wake(simulation, rank);
+    }
+}
+
 /* Starts all nodes of the rank that can start now. */
 static void start_nodes(struct simulation *simulation, uint32_t rank, uint64_t now, struct replay_node cause) {
     const struct replay_graph *graph = &simulation->job->ranks[rank];
@@ -277,13 +326,16 @@ static void start_nodes(struct simulation *simulation, uint32_t rank, uint64_t n
 
     for (uint32_t i = 0; i < n; i++) {
         struct replay_node node = {rank, state->starting[i]};
-        uint32_t matched_collective = graph->matched_collective ? graph->matched_collective[node.row] : NO_MATCH;
-        const uint64_t number = state->n_started++;
+        const uint32_t match = match_of(graph, node.row);
+        const enum node_role role = role_of(graph, node.row);
+        const struct replay_start start = {now, state->n_started++, rank};
         simulation->times[rank].start_ns[node.row] = now;
-        if (matched_collective == NO_MATCH)
-            node_run(simulation, node, (struct replay_start){now, number, rank}, cause);
+        if (match == NO_MATCH || role == ROLE_SENDS)
+            node_run(simulation, node, start, cause);
+        else if (role == ROLE_RECEIVES)
+            message_await(simulation, &simulation->matched_collectives[match], node, start, cause);
         else
-            node_arrive(simulation, &simulation->matched_collectives[matched_collective], node, number, cause);
+            node_arrive(simulation, &simulation->matched_collectives[match], node, start.number, cause);
     }
 }
 
@@ -304,6 +356,9 @@ static void end_next(struct simulation *simulation, uint32_t rank) {
     for (uint64_t i = graph->first_waiter[event.row]; i < graph->first_waiter[event.row + 1]; i++)
         if (--state->n_waits[graph->waiters[i]] == 0)
             node_free(state, graph, graph->waiters[i]);
+    if (role_of(graph, event.row) == ROLE_SENDS && match_of(graph, event.row) != NO_MATCH)
+        message_deliver(simulation, &simulation->matched_collectives[match_of(graph, event.row)],
+                        (struct replay_node){rank, event.row}, event.time);
     start_nodes(simulation, rank, event.time, (struct replay_node){rank, event.row});
 }
 

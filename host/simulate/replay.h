@@ -6,11 +6,14 @@
  *              gpu       [ d ]........[ e  ]      ... e depends on c
  *              link           [ f wait | move ]   f and g match: both transfer once both have started
  *     rank 1   link  [ g      wait     | move ]
+ *     rank 2         [ r wait        | ]              a receive: ends when its message arrives
+ *     rank 3   link         [ send   ]                its send ends without the receiver
  *
  * These are ASTRA-sim's rules, to the nanosecond. When a node ends, first its dependents become ready, then each idle
  * resource starts the ready node with the lowest row. Nodes that start simultaneously do so in row order, and end in
  * the order in which they started, nodes of a lower rank first. A node without duration takes 1 ns. Members of a match
- * occupy their resource from their start, and all run from the time at which the last member starts.
+ * occupy their resource from their start, and all run from the time at which the last member starts. A send delivers
+ * its message when it ends; its receive ends then, or at its own start if that is later.
  *
  * Cost: O((nodes + dependencies) log nodes), 40 bytes per node.
  */
@@ -29,6 +32,14 @@
 #define NO_MATCH   UINT32_MAX
 #define TIME_NEVER UINT64_MAX
 
+/* What a node does without a matched collective. */
+enum node_role {
+    ROLE_NONE,
+    ROLE_SENDS,    /* delivers the message of its match when it ends */
+    ROLE_RECEIVES, /* ends when the message of its match is delivered */
+    ROLE_MEMORY,   /* loads or stores; of no effect in a replay */
+};
+
 /* The nodes of a rank. Rows ascend by id, the order that simulators prefer. */
 struct replay_graph {
     row_t n;
@@ -39,6 +50,7 @@ struct replay_graph {
     const uint64_t *first_waiter; /* n + 1: waiters[first_waiter[i]] .. depend on node i, once per dependency */
     const row_t *waiters;
     const uint32_t *matched_collective; /* its index in the job, or NO_MATCH; NULL: no node has one */
+    const uint8_t *role; /* enum node_role; NULL: sends and receives wait for each other, as members of a collective */
 };
 
 struct replay_job {
