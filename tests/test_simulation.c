@@ -4,6 +4,8 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "et_text.h"
 #include "link_case.h"
@@ -26,6 +28,17 @@
 #define MEETS(id, name, us, after, group)                                                                              \
     NODE_LINE(id, name, "COMM_COLL_NODE", us, AFTER(after),                                                            \
               IS_CPU("false") ",{'name':'pg_name','stringVal':'" group "'}")
+
+#define SENDS(id, us, after, to, tag, bytes)                                                                           \
+    NODE_LINE(id, "send", "COMM_SEND_NODE", us, AFTER(after),                                                          \
+              IS_CPU("false") "," NUMBER_OF("comm_dst", to) "," NUMBER_OF("comm_tag", tag) "," NUMBER_OF("comm_size",  \
+                                                                                                         bytes))
+#define RECEIVES(id, us, after, from, tag)                                                                             \
+    NODE_LINE(id, "receive", "COMM_RECV_NODE", us, AFTER(after),                                                       \
+              IS_CPU("false") "," NUMBER_OF("comm_src", from) "," NUMBER_OF("comm_tag", tag))
+#define COLLECTIVE(id, after, type, bytes)                                                                             \
+    NODE_LINE(id, "collective", "COMM_COLL_NODE", "0", AFTER(after),                                                   \
+              IS_CPU("false") "," NUMBER_OF("comm_type", type) "," NUMBER_OF("comm_size", bytes))
 
 struct simulated_job {
     struct sutra_context *context;
@@ -298,7 +311,7 @@ static void only_the_requested_number_of_names_is_evaluated(void **state) {
 /* The i-th node that explains why: "meets 0:2 -> 1:3", ranks and ids. "": no more. */
 static const char *stuck_text(const struct simulated_job *job, uint32_t i) {
     static char text[100];
-    static const char *const whys[] = {"", "meets ", "behind ", "held "};
+    static const char *const whys[] = {"", "meets ", "behind ", "held ", "unsent "};
     struct sutra_deadlocked_node node = {.size = sizeof node};
     if (!sutra_simulation_deadlocked(job->simulation, i, &node))
         return "";
@@ -413,6 +426,138 @@ static void a_rank_that_lacks_a_node_is_not_waited_for(void **state) {
     assert_int_equal(job_time(&job, NULL), 10 * US);
     assert_int_equal(sutra_simulation_n_deadlocked(job.simulation), 0);
     assert_string_equal(stuck_text(&job, 0), "");
+    job_free(&job);
+}
+
+/* ---- Files without matches ---- */
+
+/* Both ranks receive first, on one resource of communication, and each sends after a kernel. */
+static const char *const exchange[] = {
+    RECEIVES("1", "4", "", "1", "0") ON_GPU("2", "gemm", "20", "", "7") SENDS("3", "5", "2", "1", "0", "2000")
+        ON_GPU("4", "gemm", "20", "1", "7"),
+    RECEIVES("1", "4", "", "0", "0") ON_GPU("2", "gemm", "40", "", "7") SENDS("3", "5", "2", "0", "0", "4000")
+        ON_GPU("4", "gemm", "20", "1", "7"),
+    NULL,
+};
+
+static void expect_rank_times(const struct simulated_job *job, uint64_t first_us, uint64_t second_us) {
+    const uint64_t us[] = {first_us, second_us};
+    for (uint32_t r = 0; r < 2; r++) {
+        struct sutra_simulated_rank rank = {.size = sizeof rank};
+        sutra_simulation_rank(job->simulation, r, &rank);
+        assert_int_equal(rank.time_ns, us[r] * US);
+    }
+    assert_int_equal(sutra_simulation_n_deadlocked(job->simulation), 0);
+}
+
+static void replayed_receives_run_without_a_resource(void **state) {
+    struct simulated_job job = job_read(exchange);
+    job_time(&job, NULL);
+    expect_rank_times(&job, 40, 60);
+    assert_int_equal(sutra_simulation_n_collectives(job.simulation), 0);
+    job_free(&job);
+}
+
+static void receives_end_when_their_messages_arrive(void **state) {
+    const struct sutra_simulate_options options = {.size = sizeof options, .network = "alpha=3us,beta=1GB/s"};
+    struct simulated_job job = job_read(exchange);
+    job_time(&job, &options);
+    expect_rank_times(&job, 67, 60); /* kernel, 3 us and 4 us of 4000 bytes, kernel; rank 1 has its message at 25 us */
+    struct sutra_simulated_wait wait = {.size = sizeof wait};
+    assert_int_equal(sutra_simulation_n_waits(job.simulation), 2);
+    sutra_simulation_wait(job.simulation, 0, &wait);
+    assert_int_equal(wait.ns, 47 * US);
+    assert_int_equal(sutra_simulation_n_steps(job.simulation), 4); /* of both ranks */
+    job_free(&job);
+}
+
+static void messages_that_no_rank_sends_are_reported(void **state) {
+    static const char *const lacks_send[] = {
+        RECEIVES("1", "4", "", "1", "0") RECEIVES("2", "4", "", "1", "0") RECEIVES("3", "4", "", "8", "0"),
+        SENDS("3", "5", "", "0", "0", "1000"),
+        NULL,
+    };
+    const struct sutra_simulate_options options = {.size = sizeof options, .network = "alpha=1us,beta=1GB/s"};
+    struct simulated_job job = job_read(lacks_send);
+    assert_int_equal(job_time(&job, &options), 2 * US);
+    assert_int_equal(sutra_simulation_n_deadlocked(job.simulation), 1); /* rank 8 has no file */
+    check_stuck(&job, "unsent 0:2 -> 0:2");
+    assert_int_equal(job_time(&job, NULL), 5 * US);
+    assert_int_equal(sutra_simulation_n_deadlocked(job.simulation), 0);
+    job_free(&job);
+}
+
+static void messages_of_a_rank_to_itself_match(void **state) {
+    static const char *const own[] = {RECEIVES("1", "4", "", "0", "0") SENDS("2", "5", "", "0", "0", "1000"),
+                                      ON_CPU("1", "a", "1", ""), NULL};
+    const struct sutra_simulate_options options = {.size = sizeof options, .network = "alpha=1us,beta=1GB/s"};
+    struct simulated_job job = job_read(own);
+    assert_int_equal(job_time(&job, &options), 2 * US);
+    assert_int_equal(sutra_simulation_n_deadlocked(job.simulation), 0);
+    job_free(&job);
+}
+
+static void sizes_set_the_times_of_collectives(void **state) {
+    static const struct {
+        const char *type;
+        uint64_t us;
+    } cases[] = {{"0", 1 + 8}, {"2", 1 + 8}, {"7", 1 + 4}, {"6", 1 + 4}, {"5", 1 + 8}, {"99", 1 + 8}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char lines[2][1000];
+        for (int r = 0; r < 2; r++)
+            snprintf(lines[r], sizeof lines[r], COLLECTIVE("1", "", "%s", "8000"), cases[i].type);
+        struct simulated_job job = job_read((const char *const[]){lines[0], lines[1], NULL});
+        struct sutra_simulate_options options = {.size = sizeof options, .network = "alpha=1us,beta=1GB/s"};
+        assert_int_equal(job_time(&job, &options), cases[i].us * US);
+        options.bandwidth = 2;
+        assert_int_equal(job_time(&job, &options), (1 + (cases[i].us - 1) / 2) * US);
+        assert_int_equal(job_time(&job, NULL), 1);
+        options.network = "alpha=1us";
+        assert_int_equal(job_run(&job, &options), SUTRA_DATA);
+        job_free(&job);
+    }
+}
+
+static void memory_nodes_occupy_the_resource_of_communication(void **state) {
+    static const char *const loads[] = {NODE_LINE("1", "load", "MEM_LOAD_NODE", "20", AFTER(""), IS_CPU("false"))
+                                            MEETS("2", "all-reduce", "5", "", "1") ON_GPU("3", "gemm", "21", "", "7"),
+                                        NULL};
+    struct simulated_job job = job_read(loads);
+    assert_int_equal(job_time(&job, NULL), 25 * US);
+    job_free(&job);
+}
+
+static void peaks_set_the_times_of_kernels(void **state) {
+#define SIZED(id, us, ops, bytes)                                                                                      \
+    NODE_LINE(id, "gemm", "COMP_NODE", us, AFTER(""),                                                                  \
+              IS_CPU("false") "," NUMBER_OF("num_ops", ops) "," NUMBER_OF("tensor_size", bytes))
+    /* 1 us of operations, 2 us of memory, a recorded duration, no sizes. */
+    static const char *const kernels[] = {SIZED("1", "0", "2000000", "10") SIZED("2", "0", "10", "2000000")
+                                              SIZED("3", "30", "2000000", "10") ON_GPU("4", "copy", "0", "", "7"),
+                                          NULL};
+    char path[] = "/tmp/sutra-peaks-XXXXXX";
+    const int file = mkstemp(path);
+    static const char text[] = "{'mem_bw_gbps': 1000, 'max_achievable_tflops': {'matrix_bf16': 2, 'vector_fp32': 9}}";
+    for (const char *at = text; *at; at++)
+        assert_int_equal(write(file, *at == '\'' ? "\"" : at, 1), 1);
+    close(file);
+    const struct sutra_simulate_options options = {.size = sizeof options, .peaks = path};
+    struct simulated_job job = job_read(kernels);
+    assert_int_equal(job_time(&job, &options), 33 * US + 1);
+    assert_int_equal(job_time(&job, NULL), 30 * US + 3);
+    unlink(path);
+    assert_int_equal(job_run(&job, &options), SUTRA_NO_INPUT);
+    job_free(&job);
+}
+
+static void times_from_sizes_that_overflow_are_refused(void **state) {
+    static const char *const sizes[] = {COLLECTIVE("1", "", "0", "9000000000000000000"),
+                                        COLLECTIVE("1", "", "0", "9000000000000000000"), NULL};
+    struct sutra_simulate_options options = {.size = sizeof options, .network = "alpha=1us,beta=1B/s"};
+    struct simulated_job job = job_read(sizes);
+    assert_int_equal(job_run(&job, &options), SUTRA_DATA);
+    options.network = "alpha=1us,beta=1TB/s";
+    assert_int_equal(job_time(&job, &options), UINT64_C(9000000000001) * US);
     job_free(&job);
 }
 
@@ -597,17 +742,13 @@ static void only_simulated_fields_are_kept_in_memory(void **state) {
                                                    .scales = changes,
                                                    .n_scales = sizeof changes / sizeof *changes,
                                                    .bandwidth = 2,
+                                                   .network = "alpha=9us,beta=1GB/s",
                                                    .gpu_streams = true,
                                                    .cpu_threads = true};
     static const char *const jobs_of[][RANKS_MAX + 1] = {
         {ON_CPU("1", "a", "10", "") ON_GPU("2", "gemm", "20", "1", "7") MEETS("3", "all-reduce", "5", "2", "4"),
          MEETS("9", "all-reduce", "7", "", "4") ON_CPU("3", "b", "10", "9"), NULL},
-        {NODE_LINE("1", "send", "COMM_SEND_NODE", "5", AFTER(""),
-                   IS_CPU("false") "," NUMBER_OF("comm_dst", "1") "," NUMBER_OF("comm_tag", "3")),
-         ON_CPU("5", "late", "30", "")
-             NODE_LINE("6", "receive", "COMM_RECV_NODE", "5", AFTER("5"),
-                       IS_CPU("false") "," NUMBER_OF("comm_src", "0") "," NUMBER_OF("comm_tag", "3")),
-         NULL},
+        {ON_CPU("5", "late", "30", "") SENDS("6", "5", "5", "1", "3", "1000"), RECEIVES("1", "5", "", "0", "3"), NULL},
     };
     for (size_t k = 0; k < sizeof jobs_of / sizeof *jobs_of + 1; k++) {
         struct simulated_job job = job_read(k ? jobs_of[k - 1] : transfers_by_number);
@@ -692,6 +833,14 @@ int main(void) {
         cmocka_unit_test(networks_that_cannot_be_read_are_refused),
         cmocka_unit_test(stragglers_compute_like_the_median_rank),
         cmocka_unit_test(a_gpu_does_not_share_its_collectives),
+        cmocka_unit_test(replayed_receives_run_without_a_resource),
+        cmocka_unit_test(receives_end_when_their_messages_arrive),
+        cmocka_unit_test(messages_that_no_rank_sends_are_reported),
+        cmocka_unit_test(messages_of_a_rank_to_itself_match),
+        cmocka_unit_test(sizes_set_the_times_of_collectives),
+        cmocka_unit_test(memory_nodes_occupy_the_resource_of_communication),
+        cmocka_unit_test(peaks_set_the_times_of_kernels),
+        cmocka_unit_test(times_from_sizes_that_overflow_are_refused),
         cmocka_unit_test(only_simulated_fields_are_kept_in_memory),
         cmocka_unit_test(fields_that_the_simulation_ignores_may_be_malformed),
     };

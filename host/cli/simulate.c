@@ -283,6 +283,7 @@ static void warn_deadlock(const struct sutra_simulation *simulation) {
         [SUTRA_STUCK_MEETS] = "waits to synchronize with",
         [SUTRA_STUCK_BEHIND] = "depends directly or indirectly on",
         [SUTRA_STUCK_HELD] = "waits for the resource used by",
+        [SUTRA_STUCK_UNSENT] = NULL, /* the node itself */
     };
     struct sutra_deadlocked_node node = {.size = sizeof node};
     uint32_t n = 0;
@@ -291,7 +292,10 @@ static void warn_deadlock(const struct sutra_simulation *simulation) {
     for (; sutra_simulation_deadlocked(simulation, n, &node); n++) {
         if (n >= NODES_MAX)
             continue;
-        if (node.rank == node.awaited_rank && node.id == node.awaited_id)
+        if (node.why == SUTRA_STUCK_UNSENT)
+            message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) waits for a message that no file sends", node.rank,
+                         node.id, node.name);
+        else if (node.rank == node.awaited_rank && node.id == node.awaited_id)
             message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) depends on itself", node.rank, node.id, node.name);
         else
             message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) %s node %" PRIu64 " (%s) of rank %" PRIu64, node.rank,
@@ -342,6 +346,10 @@ static const struct option_row options[] = {
          "estimate the time on another network, such as alpha=12us,beta=50GB/s: latency of a collective and bandwidth "
          "of each rank's link",
      .group = "What-ifs"},
+    {"peaks", 0, OPTION_FILE, "FILE", AT(simulate_job, options.peaks),
+     .help = "compute the time of kernels without a duration from num_ops and tensor_size with the peak rates in FILE, "
+             "in files that record no matched collectives",
+     .group = group_more},
     {"straggler", 0, OPTION_CHOICE, "WHAT", AT(simulate_job, straggler), .choices = stragglers,
      .help = "estimate the time if no rank computed more slowly than the median rank (none) (default: as-is)",
      .group = "What-ifs"},
@@ -518,10 +526,18 @@ static enum sutra_status run_simulations(struct simulate_job *simulate, struct s
     struct sutra_simulate_options *how = &simulate->options;
     how->gpu_streams =
         simulate->gpu == GPU_DEFAULT ? sutra_et_ranks_gpu_streams(simulate->ranks) : simulate->gpu == GPU_STREAMS;
-    const struct sutra_simulate_options plain = {
-        .size = sizeof plain, .gpu_streams = how->gpu_streams, .cpu_threads = how->cpu_threads, .alone = how->alone};
+    /* Where no node of communication has a duration, the network is no what-if: it sets the times of the job. */
+    const struct node_counts counts = rank_graphs_count(simulate->ranks->graphs, simulate->ranks->n);
+    const bool needs_network = simulate->ranks->lacks_matches && simulate->ranks->n > 1 && counts.n_unmatched == 0 &&
+                               counts.n_untimed_collectives + counts.n_untimed_messages > 0;
+    const struct sutra_simulate_options plain = {.size = sizeof plain,
+                                                 .gpu_streams = how->gpu_streams,
+                                                 .cpu_threads = how->cpu_threads,
+                                                 .alone = how->alone,
+                                                 .network = needs_network ? how->network : NULL,
+                                                 .peaks = how->peaks};
     bool is_changed = how->n_scales || how->n_removals || how->no_launch_latency || simulate->bandwidth ||
-                      how->network || how->no_straggler;
+                      (how->network && !needs_network) || how->no_straggler;
     const struct sutra_et_ranks *ranks = simulate->ranks;
     simulate->scale.network = how->network;
     if (simulate->scale.layers || simulate->scale.micro_batches || simulate->scale.data_parallel) {
@@ -655,8 +671,11 @@ static const char *const description[] = {
     "Replays the nodes of Chakra files, as ASTRA-sim does for measured durations: a node starts when its dependencies "
     "have ended and its resource is free. Prints the end of each rank, the CPU and GPU time, and the critical path.",
     "Several files are the ranks of one job. A name such as job.N.et gives the rank, otherwise the order of the files. "
-    "The ranks synchronize at their collectives, matched by process group and order, and sends are matched with "
-    "receives. For a deadlock, sutra prints the chain of waiting nodes (exit code 65).",
+    "The ranks synchronize at their collectives, matched by process group and order. For a deadlock, sutra prints the "
+    "chain of waiting nodes (exit code 65).",
+    "Files of other tools, such as workload generators, record no matches, and run by ASTRA-sim's rules: receives occupy "
+    "no resource, and sends end without their receivers. There --network sets the times of sends and collectives from "
+    "their sizes, and receives wait for their messages; --peaks sets the times of kernels without a duration.",
     "DIR stands for the .et files in it, such as the files of 'sutra link HOSTS DEVICES -o DIR --format et'.",
     "--data-parallel, --micro-batches and --layers change the job itself, in the order layers, micro-batches, replicas; "
     "other what-ifs follow. They need files with a resource per stream. If the recorded job does not determine the "

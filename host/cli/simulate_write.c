@@ -49,6 +49,8 @@ static bool what_if_text(const struct simulate_job *simulate, struct text_out *t
         out_format(text, " --bandwidth %s", simulate->bandwidth);
     if (how->network)
         out_format(text, " --network %s", how->network);
+    if (how->peaks)
+        out_format(text, " --peaks %s", how->peaks);
     if (how->no_straggler)
         out_add(text, " --straggler none");
     if (simulate->scale.layers)

@@ -179,7 +179,9 @@ static uint32_t name_number(struct et_filler *filler, uint32_t *guess, struct et
 /* Names of attributes that rank_graph.c reads. */
 static const uint64_t needed = NEEDED(IS_CPU_OP) | NEEDED(TID) | NEEDED(STREAM) | NEEDED(PG_NAME) | NEEDED(COMM_SRC) |
                                NEEDED(COMM_DST) | NEEDED(COMM_TAG) | NEEDED(KERNEL_EXEC_NS) | NEEDED(MEETING) |
-                               NEEDED(MEETING_KIND) | NEEDED(MEETING_RANKS) | NEEDED(MEETING_BYTES);
+                               NEEDED(MEETING_KIND) | NEEDED(MEETING_RANKS) | NEEDED(MEETING_BYTES) |
+                               NEEDED(COMM_TYPE) | NEEDED(COMM_SIZE) | NEEDED(INVOLVED_DIM) | NEEDED(NUM_OPS) |
+                               NEEDED(TENSOR_SIZE);
 
 _Static_assert(ET_N_NAMES <= 64, "a bit for each known name");
 

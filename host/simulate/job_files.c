@@ -272,6 +272,9 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
                               &made->n_matched_collectives, error));
     /* The job's network and stragglers. */
     const uint32_t n = made->n;
+    made->lacks_matches = true;
+    for (uint32_t r = 0; r < n; r++)
+        made->lacks_matches = made->lacks_matches && !made->graphs[r].tells;
     made->slowness = arena_alloc(&made->arena, n, sizeof *made->slowness);
     for (uint32_t r = 0; r < n && made->slowness; r++)
         made->slowness[r] = (struct rank_slowness){1, 1};

@@ -18,7 +18,8 @@
 
 struct match_numbers {
     struct strings groups;     /* names of groups; of messages: "from>to#tag" */
-    struct pair_table counts;  /* (rank, group) -> number so far */
+    struct pair_table counts;  /* (rank and direction, group) -> number so far */
+    struct pair_table ranks;   /* (rank, 0) -> 0, for the ranks with files */
     struct pair_table numbers; /* (order, group) -> match; (recorded number, 0) -> match */
     bool recorded;             /* files record matches */
     uint32_t n_matched_collectives;
@@ -36,14 +37,14 @@ static bool number_of(struct match_numbers *numbers, uint64_t first, uint32_t se
 }
 
 /* Numbers the match of a node: by its recorded number; if files record none, by its order in the group. A message
- * without a peer is unmatched. False: out of memory. */
+ * without a peer, or whose peer has no file, is unmatched. False: out of memory. */
 static bool number_contact(struct match_numbers *numbers, uint32_t r, uint64_t rank, const struct contact *contact,
                            const uint32_t *groups, uint32_t *matched_collective) {
     if (numbers->recorded)
         return !contact->has_match_number || number_of(numbers, (uint64_t)contact->match_number, 0, matched_collective);
     uint32_t group;
     if (contact->is_message) {
-        if (contact->peer < 0)
+        if (contact->peer < 0 || pair_table_find(&numbers->ranks, (uint64_t)contact->peer, 0) == PAIR_NONE)
             return true;
         char text[96];
         uint64_t peer = (uint64_t)contact->peer;
@@ -54,7 +55,8 @@ static bool number_contact(struct match_numbers *numbers, uint32_t r, uint64_t r
     } else {
         group = groups[contact->group];
     }
-    struct pair_entry *count = group == STRING_NONE ? NULL : pair_table_insert(&numbers->counts, r, group);
+    const uint64_t direction = 2 * (uint64_t)r + (contact->is_message && contact->sends); /* for messages to itself */
+    struct pair_entry *count = group == STRING_NONE ? NULL : pair_table_insert(&numbers->counts, direction, group);
     if (!count)
         return false;
     uint32_t order = count->number == PAIR_NONE ? 0 : count->number;
@@ -68,7 +70,15 @@ enum sutra_status rank_graphs_match(struct rank_graph *graphs, const uint64_t *r
     struct match_numbers numbers = {0};
     for (uint32_t r = 0; r < n; r++)
         numbers.recorded |= graphs[r].tells;
-    bool done = strings_init(&numbers.groups) && pair_table_init(&numbers.counts) && pair_table_init(&numbers.numbers);
+    bool done = strings_init(&numbers.groups) && pair_table_init(&numbers.counts) &&
+                pair_table_init(&numbers.numbers) && pair_table_init(&numbers.ranks);
+    for (uint32_t r = 0; r < n && done; r++) {
+        struct pair_entry *entry = pair_table_insert(&numbers.ranks, ranks[r], 0);
+        if ((done = entry))
+            entry->number = 0;
+        if (numbers.recorded)
+            graphs[r].role = NULL;
+    }
     for (uint32_t r = 0; r < n && done; r++) {
         struct rank_graph *graph = &graphs[r];
         graph->matched_collective = arena_alloc(arena, graph->n, sizeof *graph->matched_collective);
@@ -85,6 +95,7 @@ enum sutra_status rank_graphs_match(struct rank_graph *graphs, const uint64_t *r
         free(groups);
     }
     *n_matched_collectives = numbers.n_matched_collectives;
+    pair_table_free(&numbers.ranks);
     pair_table_free(&numbers.numbers);
     pair_table_free(&numbers.counts);
     strings_free(&numbers.groups);
@@ -229,7 +240,61 @@ static bool list_transfers(struct rank_graph *graph, const struct et_nodes *node
     return graph->transfers;
 }
 
+/* ---- Files without matches: roles and sizes ---- */
+
+static enum comm_kind collective_kind_of_type(int64_t type) {
+    static const enum comm_kind kinds[] = {
+        [ET_ALL_REDUCE] = COMM_ALL_REDUCE,
+        [ET_REDUCE] = COMM_REDUCE,
+        [ET_ALL_GATHER] = COMM_ALL_GATHER,
+        [ET_GATHER] = COMM_GATHER,
+        [ET_SCATTER] = COMM_SCATTER,
+        [ET_BROADCAST] = COMM_BROADCAST,
+        [ET_ALL_TO_ALL] = COMM_ALL_TO_ALL,
+        [ET_REDUCE_SCATTER] = COMM_REDUCE_SCATTER,
+        [ET_REDUCE_SCATTER_BLOCK] = COMM_REDUCE_SCATTER,
+        [ET_BARRIER] = COMM_BARRIER,
+    };
+    return type >= 0 && (uint64_t)type < sizeof kinds / sizeof *kinds ? kinds[type] : COMM_OTHER;
+}
+
+static bool is_memory(int32_t type) {
+    return type == ET_MEM_LOAD || type == ET_MEM_STORE;
+}
+
+static bool list_roles(struct rank_graph *graph, const struct et_nodes *nodes, struct arena *arena) {
+    row_t n = 0;
+    for (row_t i = 0; i < graph->n; i++)
+        n += graph->work[i] == WORK_COMPUTATION && graph->dur_ns[i] == 0;
+    graph->role = arena_alloc(arena, graph->n, sizeof *graph->role);
+    graph->kernel_sizes = arena_alloc(arena, n, sizeof *graph->kernel_sizes);
+    for (row_t i = 0; i < graph->n && !arena->failed; i++) {
+        const row_t node = graph->node[i];
+        const int32_t type = nodes->type[node];
+        const bool on_gpu = graph->work[i] != WORK_CPU;
+        graph->role[i] = !on_gpu                ? ROLE_NONE
+                         : type == ET_COMM_SEND ? ROLE_SENDS
+                         : type == ET_COMM_RECV ? ROLE_RECEIVES
+                         : is_memory(type)      ? ROLE_MEMORY
+                                                : ROLE_NONE;
+        if (graph->work[i] != WORK_COMPUTATION || graph->dur_ns[i] || graph->role[i] == ROLE_MEMORY)
+            continue;
+        const struct kernel_size size = {i, count_or(nodes, node, ET_NAME_NUM_OPS),
+                                         count_or(nodes, node, ET_NAME_TENSOR_SIZE)};
+        if (size.n_ops || size.bytes)
+            graph->kernel_sizes[graph->n_kernel_sizes++] = size;
+    }
+    return !arena->failed;
+}
+
 /* ---- Contacts ---- */
+
+/* Whether involved_dim, a list of bools, excludes a dimension of the network: only false is encoded as a zero byte. */
+static bool has_false_dim(const struct et_nodes *nodes, row_t node) {
+    const uint64_t at = et_attribute_find(nodes, node, ET_NAME_INVOLVED_DIM);
+    return at != UINT64_MAX && et_kind_is_text(nodes->attributes.kind[at]) && nodes->attributes.length[at] &&
+           memchr(nodes->attributes.value[at].bytes, 0, nodes->attributes.length[at]);
+}
 
 static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *groups,
                           struct arena *arena) {
@@ -243,6 +308,11 @@ static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes
             continue;
         struct contact *contact = &graph->contacts[graph->n_contacts++];
         *contact = (struct contact){.node = i, .is_message = et_is_message(nodes->type[node])};
+        contact->bytes = count_or(nodes, node, ET_NAME_COMM_SIZE);
+        contact->kind = contact->is_message
+                            ? COMM_MESSAGE
+                            : collective_kind_of_type(et_integer_or(nodes, node, ET_NAME_COMM_TYPE, -1));
+        contact->limits_dims = has_false_dim(nodes, node);
         contact->has_match_number = et_integer(nodes, node, ET_NAME_MEETING, &contact->match_number);
         if (contact->is_message) {
             contact->sends = nodes->type[node] == ET_COMM_SEND;
@@ -255,6 +325,36 @@ static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes
         }
     }
     return graph->contacts;
+}
+
+/* ---- Counts ---- */
+
+struct node_counts rank_graphs_count(const struct rank_graph *graphs, uint32_t n) {
+    struct node_counts counts = {0};
+    for (uint32_t r = 0; r < n; r++) {
+        const struct rank_graph *graph = &graphs[r];
+        bool has_match = false;
+        for (row_t i = 0; i < graph->n; i++) {
+            const bool is_memory = graph->role && graph->role[i] == ROLE_MEMORY;
+            const bool is_kernel = graph->work[i] == WORK_COMPUTATION && !is_memory;
+            has_match |= graph->is_shared[i];
+            counts.n_memory += is_memory;
+            counts.n_kernels += is_kernel;
+            counts.n_untimed_kernels += is_kernel && graph->dur_ns[i] == 0;
+        }
+        counts.n_unsized_kernels -= graph->n_kernel_sizes;
+        for (row_t c = 0; c < graph->n_contacts; c++) {
+            const struct contact *contact = &graph->contacts[c];
+            const bool has_duration = graph->dur_ns[contact->node] > 0;
+            *(contact->is_message ? &counts.n_messages : &counts.n_collectives) += 1;
+            *(contact->is_message ? &counts.n_untimed_messages : &counts.n_untimed_collectives) +=
+                contact->bytes && !has_duration;
+            counts.n_unmatched += has_duration && !has_match;
+            counts.n_limited += contact->limits_dims;
+        }
+    }
+    counts.n_unsized_kernels += counts.n_untimed_kernels;
+    return counts;
 }
 
 /* ---- Dependencies ---- */
@@ -362,7 +462,8 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
     struct background_call background_call;
     background_call_begin(&background_call, names && pool_threads(pool) > 1, number_names, &search);
     bool done = (!names || (copy_starts(graph, nodes, arena) && list_contacts(graph, nodes, &names->groups, arena))) &&
-                (!graph->tells || list_transfers(graph, nodes, names ? &names->groups : NULL, arena)) &&
+                (graph->tells ? list_transfers(graph, nodes, names ? &names->groups : NULL, arena)
+                              : list_roles(graph, nodes, arena)) &&
                 list_deps(graph, nodes, pool, arena);
     background_call_end(&background_call);
     if (!done || search.failed)
@@ -387,6 +488,14 @@ enum sutra_status rank_graph_share(struct rank_graph *graph, bool per_thread, bo
     for (row_t i = 0; done && i < graph->n; i++) {
         enum work_kind work = (enum work_kind)graph->work[i];
         bool per_lane = work == WORK_CPU ? per_thread : per_stream;
+        const enum node_role role = graph->role ? (enum node_role)graph->role[i] : ROLE_NONE;
+        if (role == ROLE_RECEIVES) {
+            graph->resource_work[graph->n_resources] = WORK_COMMUNICATION;
+            graph->resource[i] = graph->n_resources++;
+            continue;
+        }
+        if (role == ROLE_MEMORY)
+            work = WORK_COMMUNICATION;
         /* Streams run computation and communication alike. */
         uint32_t kind = per_lane && work != WORK_CPU ? WORK_COMPUTATION : work;
         struct pair_entry *entry = pair_table_insert(&lanes, per_lane ? (uint64_t)graph->lane[i] : 0, kind);

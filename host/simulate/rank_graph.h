@@ -36,10 +36,18 @@ struct transfer {
 /* A communication, with the fields that match it with other ranks. */
 struct contact {
     row_t node; /* of the graph */
-    bool has_match_number, is_message, sends;
+    bool has_match_number, is_message, sends, limits_dims;
+    enum comm_kind kind;  /* as in the file; COMM_OTHER: not recorded */
+    uint64_t bytes;       /* comm_size */
     int64_t match_number; /* the number of its match, if the file records one */
     int64_t peer, tag;    /* of a send or receive; peer < 0: unknown */
     uint32_t group;       /* of a collective: id of its name; in a changed job, its number */
+};
+
+/* Operations and bytes of a computation node without duration. */
+struct kernel_size {
+    row_t node; /* of the graph */
+    uint64_t n_ops, bytes;
 };
 
 enum work_kind { WORK_CPU, WORK_COMPUTATION, WORK_COMMUNICATION, WORK_KINDS };
@@ -56,6 +64,7 @@ struct rank_graph {
     int64_t *lane;      /* stream of a GPU node, thread of a CPU node; 0: not recorded */
     bool *is_shared;    /* a collective of several ranks of a job */
     bool tells;         /* the file records matches */
+    uint8_t *role;      /* enum node_role, if no file of the job records matches; else NULL */
     row_t *parent;      /* the first control dependency, or ROW_NONE */
     row_t start;        /* the node [start], from the start of the job to the start of the rank; or ROW_NONE */
 
@@ -71,6 +80,8 @@ struct rank_graph {
     row_t n_transfers;
     struct contact *contacts; /* by row */
     row_t n_contacts;
+    struct kernel_size *kernel_sizes; /* by row; only of files that record no matches */
+    row_t n_kernel_sizes;
 
     uint32_t *matched_collective; /* index of its match in the job, or NO_MATCH; NULL: a rank alone */
     uint32_t *resource;
@@ -88,9 +99,23 @@ struct rank_names {
 enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct rank_names *names,
                                   struct pool *pool, struct arena *arena, struct sutra_error *error);
 
-/* Numbers the resources of the nodes: one for all threads or one per thread; the same for the GPU and its streams. */
+/* Numbers the resources of the nodes: one for all threads or one per thread; the same for the GPU and its streams. With
+ * roles, each receive has a resource of its own, so receives run in parallel, and memory nodes occupy the communication
+ * resource. */
 enum sutra_status rank_graph_share(struct rank_graph *graph, bool per_thread, bool per_stream, struct arena *arena,
                                    struct sutra_error *error);
+
+/* Nodes whose times a simulator does not know, or computes otherwise than sutra. */
+struct node_counts {
+    uint64_t n_collectives, n_messages, n_kernels;
+    uint64_t n_untimed_collectives, n_untimed_messages; /* with a size, but no duration */
+    uint64_t n_untimed_kernels, n_unsized_kernels;      /* without a duration; of these, without operations and bytes */
+    uint64_t n_unmatched;         /* communication with a duration, of ranks that record no match of a collective */
+    uint64_t n_memory, n_limited; /* memory nodes; collectives of some dimensions of the network */
+};
+
+/* Counts the nodes of n ranks. O(nodes). */
+struct node_counts rank_graphs_count(const struct rank_graph *graphs, uint32_t n);
 
 /* The input of replay(), with these durations. */
 static inline struct replay_graph rank_graph_replay(const struct rank_graph *graph, const uint64_t *dur_ns) {
@@ -106,7 +131,8 @@ static inline struct replay_graph rank_graph_replay(const struct rank_graph *gra
 
 /*
  * Matches the communication of the ranks of a job: collectives by group and order; sends with receives by ranks, tag
- * and order. If files record matches (measured_et.h), nodes match by their numbers alone. Cost: O(communications).
+ * and order, unless the peer has no file. If files record matches (measured_et.h), nodes match by their numbers alone,
+ * and have no roles. Cost: O(communications).
  */
 
 /* Numbers the matches of n ranks. Entry i is rank ranks[i] of the job, and names[i] contains the names of its groups.

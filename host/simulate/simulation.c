@@ -1,6 +1,7 @@
 /*
  * simulation.c - sutra_simulate(): from the files of a job to the times of its nodes; implements simulation.h.
  */
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,17 +121,30 @@ static const struct transfer *transfer_of(const struct rank_graph *graph, row_t 
     return at.low < graph->n_transfers && graph->transfers[at.low].node == node ? &graph->transfers[at.low] : NULL;
 }
 
+/* The communication of a node in files without matches, or NULL. O(log n). */
+static const struct contact *contact_of(const struct rank_graph *graph, row_t node) {
+    struct bisection at = {0, graph->role ? graph->n_contacts : 0};
+    const uint64_t n = at.high;
+    while (at.low < at.high)
+        bisect(&at, graph->contacts[bisect_middle(at)].node < node);
+    return at.low < n && graph->contacts[at.low].node == node ? &graph->contacts[at.low] : NULL;
+}
+
 void sutra_simulation_collective(const struct sutra_simulation *simulation, uint64_t i,
                                  struct sutra_simulated_collective *matched_collective) {
     const struct simulation_match *found = &simulation->met[i];
     const struct rank_graph *graph = &simulation->graphs[found->first.rank];
     const struct transfer *transfer = transfer_of(graph, found->first.row);
+    const struct contact *contact = contact_of(graph, found->first.row);
+    const enum comm_kind kind = transfer ? transfer->kind : contact ? contact->kind : COMM_OTHER;
     const struct sutra_simulated_collective made = {
         .name = strings_text(simulation->names, graph->name[found->first.row]),
-        .kind = transfer ? collective_kind_names[transfer->kind] : "",
+        .kind = kind != COMM_OTHER || transfer ? collective_kind_names[kind] : "",
         .n_ranks = found->n,
         .n_told = transfer ? transfer->n_ranks : 0,
-        .bytes = transfer ? transfer->bytes : 0,
+        .bytes = transfer  ? transfer->bytes
+                 : contact ? contact->bytes
+                           : 0,
         .last = simulation->ranks[found->last.rank],
         .start_ns = found->start_ns,
         .run_ns = found->run_ns,
@@ -401,22 +415,64 @@ bool sutra_simulation_change(const struct sutra_simulation *simulation, const st
 
 /* ---- Durations ---- */
 
+static double bandwidth_factor(const struct sutra_simulate_options *options) {
+    return options->bandwidth != 0 ? options->bandwidth : 1;
+}
+
+/* Whether communication takes its time from its size, and receives wait for their messages. The size of a process group
+ * is unknown in one file. */
+static bool uses_messages(const struct sutra_simulation *simulation, const struct sutra_simulate_options *options) {
+    return options->network && simulation->job->lacks_matches && simulation->n > 1;
+}
+
+/* Sets the times of nodes of files without matches from their sizes. SUTRA_DATA: their sum is no time. */
+static enum sutra_status set_times_from_sizes(const struct sutra_simulation *simulation, struct sutra_context *context,
+                                              const struct sutra_simulate_options *options, double *const *run_ns,
+                                              struct arena *scratch, struct sutra_error *error) {
+    const struct sutra_et_ranks *job = simulation->job;
+    if (options->peaks) {
+        struct device_peaks peaks;
+        char *name;
+        TRY(device_peaks_read(context, options->peaks, &peaks, &name, error));
+        kernels_price(&peaks, job->graphs, job->n, run_ns);
+        free(name);
+    }
+    if (uses_messages(simulation, options)) {
+        struct network_model model;
+        TRY(network_read(&model, options->network, error));
+        if (isnan(model.alpha_ns) || isnan(model.bytes_per_ns))
+            return error_set(error, SUTRA_DATA,
+                             "network '%.100s': the files record no matches, from which sutra fits the missing part; "
+                             "give alpha and beta, such as alpha=12us,beta=50GB/s",
+                             options->network);
+        TRY(network_price(&model, bandwidth_factor(options), job->graphs, job->n, job->n_matched_collectives, run_ns,
+                          scratch, error));
+    }
+    double sum_ns = 0;
+    for (uint32_t r = 0; r < job->n; r++)
+        for (row_t i = 0; i < job->graphs[r].n; i++)
+            sum_ns += run_ns[r][i];
+    if (sum_ns > (double)(TIME_NEVER / 4))
+        return error_set(error, SUTRA_DATA,
+                         "the times of all nodes exceed 146 years: check num_ops, tensor_size and "
+                         "comm_size, the network and the peak rates");
+    return SUTRA_OK;
+}
+
 /* Applies another network, and removes stragglers. */
 static enum sutra_status change_job(const struct sutra_simulation *simulation,
                                     const struct sutra_simulate_options *options, double *const *run_ns,
                                     struct sutra_error *error) {
     struct network_model model;
-    double times = options->bandwidth != 0 ? options->bandwidth : 1;
+    const double times = bandwidth_factor(options);
     if (options->network)
         TRY(network_read(&model, options->network, error));
-    if (!(times > 0 && times <= 1e9))
-        return error_set(error, SUTRA_USAGE, "the bandwidth factor must be above 0 and at most 1e9");
     /* In files without recorded matches all communication scales with the network. */
-    for (uint32_t r = 0; r < simulation->n && times != 1; r++)
+    for (uint32_t r = 0; r < simulation->n && times != 1 && !uses_messages(simulation, options); r++)
         for (row_t i = 0; i < simulation->graphs[r].n; i++)
             if (simulation->graphs[r].work[i] == WORK_COMMUNICATION && !simulation->graphs[r].is_shared[i])
                 run_ns[r][i] /= times;
-    if (times != 1 || options->network)
+    if (!simulation->job->lacks_matches && (times != 1 || options->network))
         network_apply(&simulation->job->network, options->network ? &model : NULL, times, simulation->graphs,
                       simulation->n, run_ns);
     if (options->no_straggler)
@@ -425,7 +481,7 @@ static enum sutra_status change_job(const struct sutra_simulation *simulation,
 }
 
 /* Sets the execution times, with all changes, and the launch latencies of the nodes. */
-static enum sutra_status set_durations(struct sutra_simulation *simulation,
+static enum sutra_status set_durations(struct sutra_simulation *simulation, struct sutra_context *context,
                                        const struct sutra_simulate_options *options, struct arena *scratch,
                                        struct sutra_error *error) {
     struct arena *arena = &simulation->arena;
@@ -448,6 +504,10 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
     }
     if (arena->failed || scratch->failed)
         return error_memory(error);
+    if (!(bandwidth_factor(options) > 0 && bandwidth_factor(options) <= 1e9))
+        return error_set(error, SUTRA_USAGE, "the bandwidth factor must be above 0 and at most 1e9");
+    if (simulation->job->lacks_matches && (options->network || options->peaks))
+        TRY(set_times_from_sizes(simulation, context, options, run_ns, scratch, error));
     TRY(changes_apply(&target, options->scales, options->n_scales, run_ns, scratch, error));
     TRY(removals_apply(&target, options->removals, options->n_removals, kept, scratch, error));
     TRY(change_job(simulation, options, run_ns, error));
@@ -465,32 +525,49 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
 
 /* ---- Graphs ---- */
 
-static enum sutra_status simulate(struct sutra_simulation *simulation, const struct pool *pool,
+/* Removes the matches of sends and receives, which then run for their durations. */
+static enum sutra_status drop_messages(struct rank_graph *graph, struct arena *arena, struct sutra_error *error) {
+    uint32_t *kept = arena_alloc(arena, graph->n, sizeof *kept);
+    TRY(arena_status(arena, error));
+    memcpy(kept, graph->matched_collective, graph->n * sizeof *kept);
+    for (row_t c = 0; c < graph->n_contacts; c++)
+        if (graph->contacts[c].is_message)
+            kept[graph->contacts[c].node] = NO_MATCH;
+    graph->matched_collective = kept;
+    return SUTRA_OK;
+}
+
+static enum sutra_status simulate(struct sutra_simulation *simulation, struct sutra_context *context,
                                   const struct sutra_simulate_options *options, struct sutra_error *error) {
+    const bool has_messages = uses_messages(simulation, options);
     for (uint32_t r = 0; r < simulation->n; r++) {
         struct rank_graph *graph = &simulation->graphs[r];
         *graph = simulation->job->graphs[r];
         if (options->alone)
             graph->matched_collective = NULL;
+        else if (graph->role && graph->matched_collective && !has_messages)
+            TRY(drop_messages(graph, &simulation->arena, error));
         TRY(rank_graph_share(graph, options->cpu_threads, options->gpu_streams, &simulation->arena, error));
     }
     struct arena scratch = {0};
-    const enum sutra_status status = set_durations(simulation, options, &scratch, error);
+    const enum sutra_status status = set_durations(simulation, context, options, &scratch, error);
     arena_free(&scratch);
     TRY(status);
 
-    /* The input of replay(): execution and latency, rounded to microseconds as in a file. */
+    /* The input of replay(): execution and latency; in microseconds as in a file, unless sizes determine them. */
+    const uint64_t unit_ns = has_messages || (options->peaks && simulation->job->lacks_matches) ? 1 : NS_PER_US;
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
         uint64_t *dur_ns = arena_alloc(&simulation->arena, graph->n, sizeof *dur_ns);
         TRY(arena_status(&simulation->arena, error));
         for (row_t i = 0; i < graph->n; i++)
-            dur_ns[i] = (simulation->run_ns[r][i] + simulation->wait_ns[r][i] + 500) / 1000 * 1000;
+            dur_ns[i] = (simulation->run_ns[r][i] + simulation->wait_ns[r][i] + unit_ns / 2) / unit_ns * unit_ns;
         simulation->runs[r] = rank_graph_replay(graph, dur_ns);
+        simulation->runs[r].role = has_messages ? graph->role : NULL;
     }
     simulation->times = alloc_times(simulation, &simulation->arena);
     TRY_ALLOC(simulation->times, error);
-    const struct replay_job job = {simulation->n, simulation->runs, simulation->n_matched_collectives, pool};
+    const struct replay_job job = {simulation->n, simulation->runs, simulation->n_matched_collectives, context->pool};
     TRY(replay(&job, simulation->times, error));
     for (uint32_t r = 0; r < simulation->n; r++)
         simulation->n_stuck += simulation->graphs[r].n - simulation->times[r].n_ran;
@@ -519,7 +596,7 @@ enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const stru
     made->runs = arena_zeros(&made->arena, ranks->n, sizeof *made->runs);
     enum sutra_status status = arena_status(&made->arena, error);
     if (!status)
-        status = simulate(made, context->pool, &used_options, error);
+        status = simulate(made, context, &used_options, error);
     stage_end(context);
     if (status)
         sutra_simulation_free(made);

@@ -50,6 +50,7 @@ struct sutra_et_ranks {
     struct rank_graph *graphs;
     struct strings names; /* names of the nodes of all graphs */
     uint32_t n_matched_collectives;
+    bool lacks_matches; /* no file records matches: the nodes have the roles of files of other tools */
     struct network network;
     struct rank_slowness *slowness;
     bool gpu_streams;        /* all files were made for a resource per stream */

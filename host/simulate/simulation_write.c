@@ -159,7 +159,7 @@ static bool change_nodes(struct et_nodes *nodes, const struct sutra_simulation *
         const uint64_t run_ns = simulation->run_ns[r][i], dur_ns = simulation->runs[r].dur_ns[i];
         if (run_ns == graph->run_ns[i] && dur_ns == graph->dur_ns[i])
             continue;
-        nodes->duration_us[row] = dur_ns / NS_PER_US;
+        nodes->duration_us[row] = (dur_ns + NS_PER_US / 2) / NS_PER_US;
         const uint64_t at = et_attribute_find(nodes, row, ET_NAME_KERNEL_EXEC_NS);
         int64_t exec_ns;
         if (!et_integer(nodes, row, ET_NAME_KERNEL_EXEC_NS, &exec_ns))
@@ -369,6 +369,8 @@ static bool find_missing(struct stuck_finding *finding) {
         arena_zeros(&finding->scratch, simulation->n_matched_collectives, sizeof *finding->is_explained);
     if (finding->scratch.failed)
         return false;
+    for (uint32_t m = 0; m < simulation->n_matched_collectives; m++)
+        finding->missing[m].row = ROW_NONE; /* a message that no file sends */
     for (uint32_t r = simulation->n; r-- > 0;)
         for (row_t i = simulation->graphs[r].n; simulation->graphs[r].matched_collective && i-- > 0;)
             if (simulation->graphs[r].matched_collective[i] != NO_MATCH &&
@@ -421,8 +423,13 @@ enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, str
         for (row_t i = 0; i < graph->n; i++) {
             if (times->start_ns[i] == TIME_NEVER || times->run_ns[i] != TIME_NEVER)
                 continue;
-            uint32_t matched_collective = graph->matched_collective[i];
-            add_reason(&finding, (struct replay_node){r, i}, SUTRA_STUCK_MEETS, finding.missing[matched_collective]);
+            const uint32_t matched_collective = graph->matched_collective[i];
+            const struct replay_node node = {r, i};
+            if (finding.missing[matched_collective].row == ROW_NONE) {
+                add_reason(&finding, node, SUTRA_STUCK_UNSENT, node);
+                continue;
+            }
+            add_reason(&finding, node, SUTRA_STUCK_MEETS, finding.missing[matched_collective]);
             if (!finding.is_explained[matched_collective])
                 explain_missing(&finding, finding.missing[matched_collective]);
             finding.is_explained[matched_collective] = true;

@@ -89,8 +89,10 @@ enum sutra_status network_fit(struct network *network, const struct network *rec
     for (uint32_t i = 0; i < network->n; i++) {
         /* Fit an ascending line, if sizes differ. */
         struct network_link *link = &network->links[i];
-        double slope = sums[i].bytes_squared > SIZES_DIFFER ? sums[i].both / sums[i].bytes_squared : 0;
+        link->has_one_size = sums[i].bytes_squared <= SIZES_DIFFER;
+        double slope = link->has_one_size ? 0 : sums[i].both / sums[i].bytes_squared;
         link->n = (uint64_t)sums[i].n;
+        link->mean_bytes = sums[i].bytes / sums[i].n;
         if (!(slope > 0))
             continue;
         link->is_fitted = true;
@@ -107,7 +109,7 @@ enum sutra_status network_fit(struct network *network, const struct network *rec
         struct network_link *link = &network->links[i];
         if (link->is_fitted)
             continue;
-        double bytes = sums[i].bytes / sums[i].n, ns = sums[i].ns / sums[i].n, known_ns = mean_alpha_ns;
+        double bytes = link->mean_bytes, ns = sums[i].ns / sums[i].n, known_ns = mean_alpha_ns;
         for (uint32_t k = 0; recorded && k < recorded->n; k++)
             if (recorded->links[k].kind == link->kind && recorded->links[k].n_ranks == link->n_ranks)
                 known_ns = fmax(0, recorded->links[k].alpha_ns);
@@ -172,6 +174,46 @@ void network_apply(const struct network *network, const struct network_model *mo
             if (model && !isnan(model->alpha_ns))
                 alpha_ns = model->alpha_ns;
             *run = scale * (alpha_ns + moving_ns / times);
+        }
+}
+
+/* ---- Times from sizes ---- */
+
+enum sutra_status network_price(const struct network_model *model, double times, const struct rank_graph *graphs,
+                                uint32_t n, uint32_t n_matches, double *const *run_ns, struct arena *scratch,
+                                struct sutra_error *error) {
+    uint32_t *n_members = arena_zeros(scratch, n_matches, sizeof *n_members);
+    TRY(arena_status(scratch, error));
+    for (uint32_t r = 0; r < n; r++)
+        for (row_t c = 0; c < graphs[r].n_contacts; c++)
+            if (graphs[r].matched_collective[graphs[r].contacts[c].node] != NO_MATCH)
+                n_members[graphs[r].matched_collective[graphs[r].contacts[c].node]]++;
+    for (uint32_t r = 0; r < n; r++)
+        for (row_t c = 0; c < graphs[r].n_contacts; c++) {
+            const struct contact *contact = &graphs[r].contacts[c];
+            const uint32_t match = graphs[r].matched_collective[contact->node];
+            const struct network_link link = {
+                .kind = contact->kind, .n_ranks = contact->is_message || match == NO_MATCH ? 2 : n_members[match]};
+            const double bytes = (double)contact->bytes * (link.kind == COMM_ALL_GATHER ? link.n_ranks : 1);
+            const bool takes_time = link.n_ranks > 1 && (contact->sends || !contact->is_message);
+            run_ns[r][contact->node] =
+                takes_time ? model->alpha_ns + network_link_share(&link) * bytes / (model->bytes_per_ns * times) : 0;
+        }
+    return SUTRA_OK;
+}
+
+void kernels_price(const struct device_peaks *peaks, const struct rank_graph *graphs, uint32_t n,
+                   double *const *run_ns) {
+    /* The files record no precision: use the largest peak of matrix units, or of vector units without one. */
+    double flops_per_s = 0;
+    for (int unit = UNIT_MATRIX; unit >= UNIT_VECTOR && flops_per_s <= 0; unit--)
+        for (int precision = 0; precision < N_PRECISIONS; precision++)
+            flops_per_s = fmax(flops_per_s, peaks->flops_per_s[unit][precision]);
+    for (uint32_t r = 0; r < n; r++)
+        for (row_t k = 0; k < graphs[r].n_kernel_sizes; k++) {
+            const struct kernel_size *size = &graphs[r].kernel_sizes[k];
+            const double compute_s = flops_per_s > 0 ? (double)size->n_ops / flops_per_s : 0;
+            run_ns[r][size->node] = 1e9 * fmax(compute_s, (double)size->bytes / peaks->bytes_per_s);
         }
 }
 

@@ -5,6 +5,7 @@
 #ifndef SIMULATE_WHAT_IF_H
 #define SIMULATE_WHAT_IF_H
 
+#include "facts/gpu_peaks.h"
 #include "simulate/rank_graph.h"
 #include "sutra/error.h"
 
@@ -25,7 +26,9 @@ struct network_link {
     uint64_t n; /* transfers */
     double alpha_ns, ns_per_byte;
     double residual_ns; /* root mean square of the residuals */
-    bool is_fitted;     /* sizes differ, so a line was fitted */
+    double mean_bytes;
+    bool has_one_size;
+    bool is_fitted; /* sizes differ, and times ascend with them, so a line was fitted */
 };
 
 /* Bytes on the link of a rank per byte of the transfer; 1 if unknown. */
@@ -52,6 +55,27 @@ enum sutra_status network_read(struct network_model *model, const char *text, st
  * none), times their earlier scaling. */
 void network_apply(const struct network *network, const struct network_model *model, double times,
                    const struct rank_graph *graphs, uint32_t n, double *const *run_ns);
+
+/*
+ * Times of nodes of files without matches, as generators of workloads write them, from sizes.
+ *
+ *     collective   alpha + share of the kind and number of ranks * comm_size / beta     all-gather: n * comm_size
+ *     send         alpha + comm_size / beta
+ *     receive      0: it ends when its message arrives (replay.h)
+ *     kernel       the longer of num_ops / peak and tensor_size / memory bandwidth (roofline)
+ *
+ * The number of ranks is the number of members of the match; a collective of one rank takes no time. Cost: O(nodes).
+ */
+
+/* Sets run_ns[r][i] of communication on the network with `times` its bandwidth. n_matches: matches of the job. The
+ * scratch arena keeps the numbers of members. SUTRA_SYSTEM: out of memory. */
+enum sutra_status network_price(const struct network_model *model, double times, const struct rank_graph *graphs,
+                                uint32_t n, uint32_t n_matches, double *const *run_ns, struct arena *scratch,
+                                struct sutra_error *error);
+
+/* Sets run_ns[r][i] of the kernel_sizes[] of all ranks. */
+void kernels_price(const struct device_peaks *peaks, const struct rank_graph *graphs, uint32_t n,
+                   double *const *run_ns);
 
 /*
  * The slowness of each rank of a job, compared with the median rank.

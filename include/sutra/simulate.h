@@ -166,12 +166,16 @@ struct sutra_simulate_options {
     bool alone;                /* simulate ranks independently, without waiting at collectives */
     const char *const *scales; /* changes */
     size_t n_scales;
-    bool no_launch_latency;      /* GPU nodes have no launch latency */
-    double bandwidth;            /* factor on the network bandwidth; 0: 1 */
-    const char *network;         /* assumed network, "alpha=12us,beta=50GB/s" or one of both; or NULL */
-    bool no_straggler;           /* limit the compute time of each rank to the median rank */
+    bool no_launch_latency; /* GPU nodes have no launch latency */
+    double bandwidth;       /* factor on the network bandwidth; 0: 1 */
+    const char *network;    /* assumed network, "alpha=12us,beta=50GB/s" or one of both; or NULL. Without matches in
+                                    the files both are needed, for times of sends and collectives from comm_size */
+    bool no_straggler;      /* limit the compute time of each rank to the median rank */
     const char *const *removals; /* selectors: the selected nodes take no time, also no launch latency */
     size_t n_removals;
+    const char
+        *peaks; /* file with peak rates of the GPU, as in struct sutra_operators_options, or NULL: kernels without
+                          duration take the time of their num_ops and tensor_size, if no file records matches */
 };
 
 /* Simulates the files of a job. `ranks[i]` is the rank of ets[i]; NULL: ranks 0, 1, ... The caller frees *simulation.
@@ -328,6 +332,7 @@ enum sutra_deadlock_cause {
     SUTRA_STUCK_MEETS,   /* it has started and waits for the other node of its collective */
     SUTRA_STUCK_BEHIND,  /* it depends on the other node, directly or indirectly */
     SUTRA_STUCK_HELD,    /* its resource is occupied by the other node, which waits in a collective */
+    SUTRA_STUCK_UNSENT,  /* it waits for a message that no file sends; the other node is the node itself */
 };
 
 struct sutra_deadlocked_node {

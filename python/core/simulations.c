@@ -74,12 +74,12 @@ static enum sutra_status scale_job(struct job *job, struct sutra_context *contex
     return sutra_et_ranks_scale(context, made->ranks, &options, &made->scaled, &job->error);
 }
 
-/* Texts: network, scales, files. Numbers: GPU streams (negative: as in the files), CPU threads, alone, no launch
+/* Texts: network, peak rates, scales, files. Numbers: GPU streams (negative: as in the files), CPU threads, alone, no launch
  * latency, no stragglers, bandwidth, number of scales, layers, micro-batches, replicas, ranks per host, hop in us
  * (negative: assumed), then the rank of each file. */
 static enum sutra_status run_simulation(struct job *job, struct sutra_context *context) {
     size_t n_changes = (size_t)job->numbers[6], n = job->n_numbers - SIMULATE_NUMBERS;
-    if (n_changes > job->n_texts - 1 || n != job->n_texts - 1 - n_changes || n < 1 || n > UINT32_MAX)
+    if (n_changes > job->n_texts - 2 || n != job->n_texts - 2 - n_changes || n < 1 || n > UINT32_MAX)
         return job_fail(job, SUTRA_USAGE, "the number of ranks differs from the number of files");
     struct simulated *made = calloc(1, sizeof *made);
     uint64_t *numbers = calloc(n, sizeof *numbers);
@@ -90,7 +90,7 @@ static enum sutra_status run_simulation(struct job *job, struct sutra_context *c
     }
     for (size_t i = 0; i < n; i++)
         numbers[i] = (uint64_t)job->numbers[SIMULATE_NUMBERS + i];
-    enum sutra_status status = sutra_et_ranks_read(context, (const char *const *)job->texts + 1 + n_changes, numbers,
+    enum sutra_status status = sutra_et_ranks_read(context, (const char *const *)job->texts + 2 + n_changes, numbers,
                                                    (uint32_t)n, &made->ranks, &job->error);
     free(numbers);
     if (!status)
@@ -103,12 +103,13 @@ static enum sutra_status run_simulation(struct job *job, struct sutra_context *c
         .gpu_streams = job->numbers[0] < 0 ? sutra_et_ranks_gpu_streams(made->ranks) : job->numbers[0] != 0,
         .cpu_threads = job->numbers[1] != 0,
         .alone = job->numbers[2] != 0,
-        .scales = (const char *const *)job->texts + 1,
+        .scales = (const char *const *)job->texts + 2,
         .n_scales = n_changes,
         .no_launch_latency = job->numbers[3] != 0,
         .no_straggler = job->numbers[4] != 0,
         .bandwidth = job->numbers[5],
         .network = job->texts[0],
+        .peaks = job->texts[1],
     };
     status = sutra_simulate_ranks(context, ranks, &options, &made->simulation, &job->error);
     made->has_interval = job_count(job, 9);
@@ -152,7 +153,7 @@ static enum sutra_status run_pipeline_page(struct job *job, struct sutra_context
 }
 
 const struct operation simulation_operations[] = {
-    {"simulate", {NULL}, 1, SIMULATE_NUMBERS, RETURNS_THING, run_simulation, &simulation_kind},
+    {"simulate", {NULL}, 2, SIMULATE_NUMBERS, RETURNS_THING, run_simulation, &simulation_kind},
     {"pipeline", {"simulation"}, 0, 0, RETURNS_THING, run_pipeline, &pipeline_kind},
     {"pipeline_page", {"pipeline"}, 1, 0, RETURNS_NOTHING, run_pipeline_page, NULL},
     {"simulate_trace", {"simulation"}, 1, 0, RETURNS_NUMBER, run_simulation_trace, NULL},

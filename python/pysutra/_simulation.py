@@ -88,7 +88,7 @@ def simulate(paths: Union[Path, Sequence[Path]], scales: Sequence[str] = (), net
              bandwidth: float = 1, straggler: bool = True, launch_latency: bool = True, alone: bool = False,
              gpu: Optional[str] = None, threads: bool = False, data_parallel: Optional[int] = None,
              micro_batches: Optional[int] = None, layers: Optional[int] = None, ranks_per_host: Optional[int] = None,
-             hop_us: Optional[float] = None, context: Optional[Context] = None,
+             hop_us: Optional[float] = None, peaks: Optional[Path] = None, context: Optional[Context] = None,
              progress: Optional[Progress] = None) -> Simulation:
     """Simulates the .et files of a job's ranks, with optional what-if changes.
 
@@ -108,6 +108,7 @@ def simulate(paths: Union[Path, Sequence[Path]], scales: Sequence[str] = (), net
         layers: number of repeated blocks of layers in the whole pipeline, a multiple of its stages.
         ranks_per_host: consecutive ranks that share a host (None: as recorded in the files, else 8).
         hop_us: time of a hop of a collective in microseconds, if the recorded collectives do not determine it.
+        peaks: file with peak rates of the GPU, for kernels without duration if no file records matched collectives.
 
     >>> base, fast = pysutra.simulate(files), pysutra.simulate(files, ["gpu:0.5"])
     >>> fast.time_us / base.time_us
@@ -125,4 +126,5 @@ def simulate(paths: Union[Path, Sequence[Path]], scales: Sequence[str] = (), net
     numbers = (GPUS[gpu], threads, alone, not launch_latency, not straggler, bandwidth, len(scales), layers or 0,
                micro_batches or 0, data_parallel or 0, ranks_per_host or 0, -1 if hop_us is None else hop_us,
                *_ranks_of(files))
-    return Simulation(context, context.run("simulate", (), (network, *scales, *files), numbers, progress))
+    texts = (network, peaks and path_bytes(peaks), *scales, *files)
+    return Simulation(context, context.run("simulate", (), texts, numbers, progress))
