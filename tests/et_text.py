@@ -38,6 +38,8 @@ def attributes(field, listed):
         for key, value in attribute.items():
             if key == "doubleVal":
                 content += varint(3 << 3 | 1) + struct.pack("<d", value)
+            elif key == "boolList":
+                content += message(28, message(1, bytes(value["values"])))
             elif key != "name":
                 content += message(KINDS[key], value) if key == "stringVal" else number(KINDS[key], value)
         encoded += message(field, content)

@@ -636,8 +636,10 @@ static int simulate(struct job *job) {
     else
         simulation_print(simulate);
     fflush(stdout);
-    if (!job->quiet)
+    if (!job->quiet) {
         warn_missing_data(simulate->simulation);
+        simulation_warn(simulate);
+    }
     if (!job->quiet && *simulate->no_reference && job->n_inputs > 1 && simulate->ranks->records_gpu)
         message_warn("the error of the what-if is unknown: %s; link the job again (--relink), or name files for a "
                      "resource per stream (--reference DIR)",

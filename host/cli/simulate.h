@@ -83,6 +83,10 @@ double summary_error(const struct simulate_job *simulate, int what_if);
 /* Prints the result. */
 void simulation_print(const struct simulate_job *simulate);
 
+/* Warns about nodes without durations, durations that contain waits, unknown latencies of the network, and the parts of
+ * ASTRA-sim's configuration in the directory of the job that sutra does not simulate. */
+void simulation_warn(const struct simulate_job *simulate);
+
 /* ---- Changed files (simulate_write.c) ---- */
 
 /* The number between the last two dots of a name such as job.3.et or rank.3.et.gz; false: there is none. */

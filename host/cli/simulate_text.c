@@ -11,9 +11,11 @@
 #include "base/shared.h"
 #include "cli/simulate.h"
 #include "cli/terminal.h"
+#include "simulate/simulation.h"
 #include "sutra/simulate.h"
 #include "text/quantities.h"
 #include "text/strings.h"
+#include "write/text.h"
 
 #define N_NAMES    10 /* minimum number of names */
 #define N_SHOWN    32 /* maximum */
@@ -328,6 +330,127 @@ static void print_names(const struct simulate_job *simulate) {
         putchar('\n');
     }
 }
+
+/* ---- Warnings ---- */
+
+/* "8 of 8 messages", appended after a separator. */
+static void add_counts(struct text_out *text, uint64_t n, uint64_t n_all, const char *kinds) {
+    if (n)
+        out_format(text, "%s%s of %s %s", text->out.length ? ", " : "", count_text(n).text, count_text(n_all).text,
+                   kinds);
+}
+
+/* Nodes without a duration that no option gives a time. */
+static void warn_untimed(const struct simulate_job *simulate, const struct node_counts *counts) {
+    const bool is_job = sutra_simulation_ranks(simulate->simulation) > 1;
+    const bool has_comm =
+        (counts->n_untimed_collectives || counts->n_untimed_messages) && !(simulate->options.network && is_job);
+    const bool has_kernels = 2 * counts->n_untimed_kernels > counts->n_kernels;
+    const uint64_t n_kernels = simulate->options.peaks ? counts->n_unsized_kernels : counts->n_untimed_kernels;
+    struct text_out text = {0};
+    if (has_comm) {
+        add_counts(&text, counts->n_untimed_collectives, counts->n_collectives, "collectives");
+        add_counts(&text, counts->n_untimed_messages, counts->n_messages, "sends and receives");
+    }
+    if (has_kernels)
+        add_counts(&text, n_kernels, counts->n_kernels, "kernels");
+    const bool has_sizes = has_kernels && !simulate->options.peaks && counts->n_unsized_kernels < n_kernels;
+    buffer_append(&text.out, "", 1);
+    if (!text.out.failed && *text.out.bytes)
+        message_warn("%s have no duration, and take 1 ns each%s%s%s%s%s", text.out.bytes,
+                     has_comm || has_sizes ? "; set their times by " : "",
+                     has_comm ? "--network alpha=12us,beta=50GB/s" : "",
+                     has_comm && !is_job ? " (with the files of all ranks)" : "", has_comm && has_sizes ? " and " : "",
+                     has_sizes ? "--peaks FILE" : "");
+    buffer_free(&text.out);
+}
+
+/* Kinds of transfers whose times do not determine alpha, so that a what-if of the network assumes one. Names the kind
+ * with most bytes. */
+static void warn_assumed_alpha(const struct simulate_job *simulate) {
+    const struct network *network = &simulate->ranks->network;
+    const char *given = simulate->options.network;
+    const struct network_link *most = NULL;
+    uint64_t n_kinds = 0;
+    bool has_fit = false;
+    if (given ? strstr(given, "alpha=") && strstr(given, "beta=") : simulate->options.bandwidth == 1)
+        return;
+    for (uint32_t i = 0; i < network->n; i++) {
+        const struct network_link *link = &network->links[i];
+        has_fit |= link->is_fitted;
+        if (link->is_fitted || link->mean_bytes <= 0)
+            continue;
+        n_kinds++;
+        if (!most || (double)link->n * link->mean_bytes > (double)most->n * most->mean_bytes)
+            most = link;
+    }
+    if (!most)
+        return;
+    message_warn("%s %ss of %" PRIu32 " ranks have %s each%s, so their alpha is unknown: assumed %.1f us, %s%s",
+                 count_text(most->n).text, collective_kind_names[most->kind], most->n_ranks,
+                 bytes_text((uint64_t)most->mean_bytes).text,
+                 most->has_one_size ? "" : " on average, but take no longer with more bytes", most->alpha_ns / 1e3,
+                 has_fit ? "the mean of other kinds" : "as no kind of transfers determines it",
+                 n_kinds > 1 ? "; likewise other kinds of one size (see the network)" : "");
+}
+
+/* Parts of ASTRA-sim's configuration that change its times, but not sutra's. */
+static void warn_config(const struct simulate_job *simulate, const struct node_counts *counts, const char *folder) {
+    const struct astra_config config = astra_config_read(simulate->job.context, folder);
+    const bool is_foreign = simulate->ranks->lacks_matches && sutra_simulation_ranks(simulate->simulation) > 1 &&
+                            counts->n_collectives + counts->n_messages > 0;
+    const struct {
+        bool applies;
+        const char *file, *text;
+    } texts[] = {
+        {config.has_roofline && !simulate->options.peaks, "system.json",
+         "roofline-enabled: sutra uses the recorded durations; --peaks FILE computes times of kernels without duration"},
+        {config.has_custom_collectives, "system.json",
+         "custom collectives: sutra does not simulate their messages; a collective takes its duration, or a time from "
+         "--network"},
+        {config.tracks_memory, "system.json", "track-local-mem: sutra does not track local memory"},
+        {config.has_topology && is_foreign, "network.yml",
+         "topology: sutra simulates no topology; communication takes its duration, or a time from --network with one "
+         "link per rank"},
+        {config.has_memory_model, "memory.json",
+         "memory-type: sutra simulates no memory; memory nodes take their duration"},
+    };
+    if (config.malformed)
+        message_warn("%s/%s: not a JSON object, ignored", folder, config.malformed);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && !config.replays; i++)
+        if (texts[i].applies)
+            message_warn("%s/%s: %s", folder, texts[i].file, texts[i].text);
+}
+
+void simulation_warn(const struct simulate_job *simulate) {
+    const struct sutra_et_ranks *ranks = simulate->ranks;
+    const struct node_counts counts = rank_graphs_count(ranks->graphs, ranks->n);
+    const bool scales_bandwidth = simulate->options.bandwidth != 1 || simulate->what_ifs;
+    const bool from_sizes = ranks->lacks_matches && ranks->n > 1 && simulate->options.network;
+    if (ranks->lacks_matches)
+        warn_untimed(simulate, &counts);
+    if (scales_bandwidth && counts.n_unmatched && ranks->n > 1 && !from_sizes)
+        message_warn("%s of %s have no recorded match: their durations may contain waits for other ranks, which %s "
+                     "scales, too, so its effect is overestimated",
+                     count_text(counts.n_unmatched).text,
+                     counted_text(counts.n_collectives + counts.n_messages, "collective", "collectives").text,
+                     simulate->options.bandwidth != 1 ? "--bandwidth" : "the what-if of the bandwidth");
+    warn_assumed_alpha(simulate);
+    if (counts.n_memory)
+        message_warn("%s (MEM_LOAD_NODE, MEM_STORE_NODE): sutra simulates no memory; the nodes take their duration on "
+                     "the resource of communication",
+                     counted_text(counts.n_memory, "memory node", "memory nodes").text);
+    if (counts.n_limited)
+        message_warn("%s (involved_dim): sutra simulates one link per rank, and ignores the dimensions",
+                     counted_text(counts.n_limited, "collective of some dimensions of the network",
+                                  "collectives of some dimensions of the network")
+                         .text);
+    for (unsigned i = 0; i < simulate->job.operands.n; i++)
+        if (path_is_folder(simulate->job.operands.words[i]))
+            warn_config(simulate, &counts, simulate->job.operands.words[i]);
+}
+
+/* ---- All ---- */
 
 void simulation_print(const struct simulate_job *simulate) {
     print_summary(simulate);

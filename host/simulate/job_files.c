@@ -1,15 +1,17 @@
 /*
- * job_files.c - reads the files of a job into the graphs of its ranks, and writes the files that ASTRA-sim needs in
- * addition.
+ * job_files.c - reads the files of a job into the graphs of its ranks and ASTRA-sim's configuration, and writes the
+ * files that ASTRA-sim needs in addition.
  *
  * With fewer files than threads, all threads read each file, one file after the other; else each thread reads one.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/shared.h"
+#include "read/document.h"
 #include "simulate/convert.h"
 #include "simulate/rank_graph.h"
 #include "simulate/simulation.h"
@@ -163,6 +165,79 @@ enum sutra_status sutra_converted_write_astra(struct sutra_context *context, con
     uint32_t n_known = MAX(converted->groups.n_world, 2);
     const struct astra_files files = {.groups = &converted->groups, .n_ranks = n_ranks > 1 ? n_ranks : n_known};
     return write_files(context, &files, folder, error);
+}
+
+/* ---- ASTRA-sim's configuration in the directory of a job ---- */
+
+/* Opens a regular file of the directory. False: there is none. */
+static bool open_config(const struct sutra_context *context, const char *folder, const char *name,
+                        struct source *source) {
+    char *path = NULL;
+    struct stat file;
+    struct sutra_error error;
+    if (asprintf(&path, "%s/%s", folder, name) < 0)
+        return false;
+    const bool opened = stat(path, &file) == 0 && S_ISREG(file.st_mode) &&
+                        !source_open(source, path, context->options.most_input_bytes, &error);
+    free(path);
+    return opened;
+}
+
+/* Whether the value at the walker is true, or a number other than 0. */
+static bool value_is_set(const struct json_walker *walker) {
+    struct number number = {0};
+    return walk_char(walker) == 't' ||
+           (field_number(walker->text + walker->at, &number) && number_as_double(number) != 0);
+}
+
+static bool key_ends_in(const struct source *source, struct json_span key, const char *end) {
+    const size_t length = strlen(end);
+    return key.end - key.at > length && memcmp(source->bytes + key.end - length, end, length) == 0;
+}
+
+/* Reads the members of system.json or memory.json. False: it is not an object of JSON. */
+static bool read_config(const struct source *source, struct astra_config *config) {
+    struct json_walker walker = walk_from(source, 0);
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+        const struct json_span key = walk_key(&walker);
+        if (walker.expected)
+            break;
+        const bool is_set = value_is_set(&walker), is_text = walk_char(&walker) == '"';
+        const struct json_span value = walk_value(&walker);
+        if (walker.expected)
+            break;
+        config->replays |= is_set && place_is(source, key, "replay-only");
+        config->has_roofline |= is_set && place_is(source, key, "roofline-enabled");
+        config->tracks_memory |= is_set && place_is(source, key, "track-local-mem");
+        config->has_custom_collectives |= key_ends_in(source, key, "-implementation-custom");
+        config->has_memory_model |=
+            is_text && place_is(source, key, "memory-type") && !place_is(source, value, "NO_MEMORY_EXPANSION");
+    }
+    return !walker.expected;
+}
+
+struct astra_config astra_config_read(const struct sutra_context *context, const char *folder) {
+    static const char *const names[] = {"system.json", "memory.json"};
+    struct astra_config config = {0};
+    struct source source;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!open_config(context, folder, names[i], &source))
+            continue;
+        struct astra_config read = config;
+        if (read_config(&source, &read))
+            config = read;
+        else
+            config.malformed = names[i];
+        source_close(&source);
+    }
+    if (!open_config(context, folder, "network.yml", &source))
+        return config;
+    for (const char *line = source.bytes; line && !config.has_topology; line = strchr(line, '\n')) {
+        line += strspn(line, " \n");
+        config.has_topology = strncmp(line, "topology:", strlen("topology:")) == 0;
+    }
+    source_close(&source);
+    return config;
 }
 
 /* The source of graphs: files, or .et traces in memory. */

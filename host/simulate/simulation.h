@@ -44,6 +44,18 @@ enum sutra_status astra_files_write(struct sutra_context *context, const char *f
 enum sutra_status group_file_write(struct sutra_context *context, const char *folder, const char *name,
                                    const struct astra_group *groups, uint32_t n_groups, struct sutra_error *error);
 
+/* The parts of ASTRA-sim's configuration that sutra does not simulate. */
+struct astra_config {
+    bool replays;                                             /* durations of all nodes: "replay-only" */
+    bool has_roofline, has_custom_collectives, tracks_memory; /* system.json */
+    bool has_topology;                                        /* network.yml */
+    bool has_memory_model;                                    /* memory.json: another than NO_MEMORY_EXPANSION */
+    const char *malformed; /* the name of a file that is not JSON, and is ignored; or NULL */
+};
+
+/* Reads the files of a directory, as far as they exist. */
+struct astra_config astra_config_read(const struct sutra_context *context, const char *folder);
+
 struct sutra_et_ranks {
     uint32_t n;
     uint64_t *ranks;
