@@ -168,14 +168,15 @@ struct sutra_simulate_options {
     size_t n_scales;
     bool no_launch_latency; /* GPU nodes have no launch latency */
     double bandwidth;       /* factor on the network bandwidth; 0: 1 */
-    const char *network;    /* assumed network, "alpha=12us,beta=50GB/s" or one of both; or NULL. Without matches in
-                                    the files both are needed, for times of sends and collectives from comm_size */
-    bool no_straggler;      /* limit the compute time of each rank to the median rank */
+    /* Assumed network, "alpha=12us,beta=50GB/s" or one of both; or NULL. Without matches in the files both are needed,
+     * for times of sends and collectives from comm_size. */
+    const char *network;
+    bool no_straggler;           /* limit the compute time of each rank to the median rank */
     const char *const *removals; /* selectors: the selected nodes take no time, also no launch latency */
     size_t n_removals;
-    const char
-        *peaks; /* file with peak rates of the GPU, as in struct sutra_operators_options, or NULL: kernels without
-                          duration take the time of their num_ops and tensor_size, if no file records matches */
+    /* File with peak rates of the GPU, as in struct sutra_operators_options, or NULL. If no file records matches, kernels
+     * without duration take the time of their num_ops and tensor_size. */
+    const char *peaks;
 };
 
 /* Simulates the files of a job. `ranks[i]` is the rank of ets[i]; NULL: ranks 0, 1, ... The caller frees *simulation.
