@@ -79,7 +79,7 @@ static bool write_system(const void *of, struct text_out *text) {
                    job && job->n_dimensions == 2 ? ", \"ring\"" : "");
     if (job && job->replays)
         out_add(text, "  \"replay-only\": 1,\n");
-    /* ASTRA-sim waits 3 * size / local-mem-bw for each packet that it reduces. The fitted network contains this time. */
+    /* ASTRA-sim waits 3 * size / local-mem-bw for each packet that it reduces. The fitted times contain this work. */
     out_format(text,
                "  \"collective-optimization\": \"localBWAware\",\n"
                "  \"local-mem-bw\": %d,\n",

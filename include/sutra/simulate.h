@@ -174,8 +174,8 @@ struct sutra_simulate_options {
     bool no_straggler;           /* limit the compute time of each rank to the median rank */
     const char *const *removals; /* selectors: the selected nodes take no time, also no launch latency */
     size_t n_removals;
-    /* File with peak rates of the GPU, as in struct sutra_operators_options, or NULL. If no file records matches, kernels
-     * without duration take the time of their num_ops and tensor_size. */
+    /* File with peak rates of the GPU, as in struct sutra_operators_options, or NULL. If no file records matches,
+     * kernels without duration take the time of their num_ops and tensor_size. */
     const char *peaks;
 };
 
