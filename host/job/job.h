@@ -79,8 +79,11 @@ struct job_astra {
     uint64_t n_other_kinds; /* nodes of kinds without a model, such as broadcast, which ASTRA-sim replays */
 };
 
-/* Fits the network, sets the modeled part of each matched collective. SUTRA_DATA: a collective other than all-reduce
- * spans both dimensions. SUTRA_SYSTEM: out of memory. */
+/* Sets the dimensions of ASTRA-sim's network: one, or any two if groups are smaller than the job. With one dimension
+ * ASTRA-sim frees memory twice for such groups, and may crash at its exit. */
+void astra_dimensions_split(struct astra_job *astra);
+
+/* Fits the network, sets the modeled part of each matched collective. SUTRA_SYSTEM: out of memory. */
 enum sutra_status job_network_find(const struct job_matches *matched_collectives, size_t n_ranks, int64_t world_size,
                                    struct arena *arena, struct job_astra *network, struct sutra_error *error);
 

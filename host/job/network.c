@@ -11,13 +11,13 @@
  *
  * ASTRA-sim has one bandwidth per dimension: the beta of the kind with the most transfer time there. Other kinds get a
  * size that takes their time at this bandwidth. Sizes correct what ASTRA-sim's rings move: its all-gather multiplies
- * the bytes of one rank, its all-to-all moves n / 2 times as much as NCCL, and an all-reduce of all ranks in two
- * dimensions moves less than a ring of all ranks.
+ * the bytes of one rank, its all-to-all moves n / 2 times as much as NCCL, and a collective of all ranks in two
+ * dimensions moves less than a ring of all ranks. In a smaller group, a rank sends in the first dimension in which the
+ * next rank of the ring differs, and the slowest of these hops determines the time.
  *
  * The moving part is at most the shortest duration of the members and the same on all members, because ASTRA-sim only
  * ends collectives whose members have one size. Cost: O(collectives).
  */
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -56,7 +56,9 @@ struct network_fitting {
     int64_t world_size;
     struct astra_job *astra;
     struct network_match *matches;
-    int64_t *low, *high; /* per group number: first and last rank */
+    int64_t *low, *high;      /* per group number: first and last rank */
+    uint32_t n_numbers;       /* group numbers are less */
+    double *ring_us_per_byte; /* per group number above 0: of the slowest hop of ASTRA-sim's ring */
     struct transfer_fit *fits;
     uint32_t n_fits;
     double us_per_byte[2]; /* of the dimensions */
@@ -89,8 +91,10 @@ static bool list_matches(struct network_fitting *fitting, struct arena *arena) {
     for (uint32_t g = 0; g < matched_collectives->n_groups; g++)
         most = MAX(matched_collectives->groups[g].number, most);
     fitting->matches = arena_zeros(arena, matched_collectives->n_matched_collectives, sizeof *fitting->matches);
-    fitting->low = arena_zeros(arena, (size_t)most + 1, sizeof *fitting->low);
-    fitting->high = arena_zeros(arena, (size_t)most + 1, sizeof *fitting->high);
+    fitting->n_numbers = most + 1;
+    fitting->low = arena_zeros(arena, fitting->n_numbers, sizeof *fitting->low);
+    fitting->high = arena_zeros(arena, fitting->n_numbers, sizeof *fitting->high);
+    fitting->ring_us_per_byte = arena_zeros(arena, fitting->n_numbers, sizeof *fitting->ring_us_per_byte);
     if (arena->failed)
         return false;
     fitting->high[0] = fitting->world_size - 1;
@@ -119,6 +123,21 @@ static bool list_matches(struct network_fitting *fitting, struct arena *arena) {
     return true;
 }
 
+void astra_dimensions_split(struct astra_job *astra) {
+    bool has_smaller = false;
+    for (uint32_t g = 0; g < astra->n_groups; g++)
+        has_smaller |= astra->groups[g].n_ranks < astra->n_ranks;
+    astra->n_dimensions = 1;
+    astra->n_of_dimension[0] = astra->n_ranks;
+    astra->n_of_dimension[1] = 1;
+    for (uint32_t n = 2; has_smaller && (uint64_t)n * n <= astra->n_ranks && astra->n_dimensions == 1; n++)
+        if (astra->n_ranks % n == 0) {
+            astra->n_dimensions = 2;
+            astra->n_of_dimension[0] = n;
+            astra->n_of_dimension[1] = astra->n_ranks / n;
+        }
+}
+
 /* Two dimensions if collectives run in groups of neighboring ranks that divide the job: the largest such group. */
 static void find_dimensions(struct network_fitting *fitting) {
     int64_t inner = 0;
@@ -129,9 +148,12 @@ static void find_dimensions(struct network_fitting *fitting) {
             fitting->world_size % n == 0)
             inner = MAX(n, inner);
     }
-    fitting->astra->n_dimensions = inner ? 2 : 1;
-    fitting->astra->n_of_dimension[0] = (uint32_t)(inner ? inner : fitting->world_size);
-    fitting->astra->n_of_dimension[1] = (uint32_t)(inner ? fitting->world_size / inner : 1);
+    astra_dimensions_split(fitting->astra);
+    if (inner == 0)
+        return;
+    fitting->astra->n_dimensions = 2;
+    fitting->astra->n_of_dimension[0] = (uint32_t)inner;
+    fitting->astra->n_of_dimension[1] = (uint32_t)(fitting->world_size / inner);
 }
 
 /* Numbers the fits of the modeled matches. False: out of memory. */
@@ -217,27 +239,50 @@ static void fit_lines(struct network_fitting *fitting) {
             fitting->us_per_byte[d] > 0 ? 1e6 / fitting->us_per_byte[d] / 0x1p30 : 1e6; /* no transfer is modeled */
 }
 
-/* The comm_size for which ASTRA-sim's ring of the ranks that recorded the collective takes this time. */
-static double size_of(const struct network_fitting *fitting, const struct network_match *match, double moving_us) {
+/* The slowest hop of the ring of each group: from each rank to the next one, and from the last to the first. */
+static void find_rings(struct network_fitting *fitting) {
     const struct astra_job *astra = fitting->astra;
-    const double n = match->n_files, *us_per_byte = fitting->us_per_byte;
-    const double factor = modeled_factor(match->kind, match->n_files);
-    double size = moving_us / (factor * us_per_byte[dimension_of(fitting, match->group)]);
-    if (match->kind == COMM_ALL_GATHER)
-        size /= n;
-    if (match->kind == COMM_ALL_TO_ALL || match->kind == COMM_ALL_TO_ALL_V)
-        size *= 2 / n;
-    if (match->group == 0 && astra->n_dimensions == 2) {
-        const double inner = astra->n_of_dimension[0], outer = astra->n_of_dimension[1];
-        size *=
-            factor / (2 * (inner - 1) / inner * us_per_byte[0] / us_per_byte[1] + 2 * (outer - 1) / (outer * inner));
+    const int64_t block = astra->n_of_dimension[0];
+    for (uint32_t g = 0; g < fitting->matched_collectives->n_groups; g++) {
+        const struct astra_group *group = &fitting->matched_collectives->groups[g];
+        double *slowest = &fitting->ring_us_per_byte[group->number];
+        *slowest = group->n_ranks ? 0 : fitting->us_per_byte[0]; /* of unknown ranks */
+        for (uint32_t i = 0; i < group->n_ranks; i++) {
+            const int64_t rank = group->ranks[i], next = group->ranks[(i + 1) % group->n_ranks];
+            const bool is_outer = astra->n_dimensions == 2 && rank % block == next % block;
+            *slowest = fmax(*slowest, fitting->us_per_byte[is_outer]);
+        }
     }
-    return size;
 }
 
-/* Divides the duration of each modeled collective. SUTRA_DATA: a kind in both dimensions, which has no known size. */
-static enum sutra_status divide_durations(struct network_fitting *fitting, struct job_astra *made,
-                                          struct sutra_error *error) {
+/* The time of a byte of comm_size in ASTRA-sim's collective of n[0] ranks times n[1] groups of such ranks. */
+static double us_per_size(enum comm_kind kind, const double n[2], const double us_per_byte[2]) {
+    const double *us = us_per_byte;
+    const double scattered_us = (n[0] - 1) / n[0] * us[0] + (n[1] - 1) / n[1] / n[0] * us[1];
+    switch (kind) {
+    case COMM_ALL_GATHER: /* in the outer dimension first */
+        return (n[1] - 1) * us[1] + (n[0] - 1) * n[1] * us[0];
+    case COMM_REDUCE_SCATTER:
+        return scattered_us;
+    case COMM_ALL_TO_ALL:
+    case COMM_ALL_TO_ALL_V:
+        return (n[0] - 1) / 2 * us[0] + (n[1] - 1) / 2 * us[1];
+    default: /* all-reduce, also of the two ranks of a message */
+        return 2 * scattered_us;
+    }
+}
+
+/* The comm_size for which ASTRA-sim's collective of the ranks that recorded it takes this time. */
+static double size_of(const struct network_fitting *fitting, const struct network_match *match, double moving_us) {
+    const struct astra_job *astra = fitting->astra;
+    const double all[] = {astra->n_of_dimension[0], astra->n_of_dimension[1]}, ring[] = {match->n_files, 1};
+    const double of_ring[] = {fitting->ring_us_per_byte[match->group], 0};
+    const bool is_all = match->group == 0;
+    return moving_us / us_per_size(match->kind, is_all ? all : ring, is_all ? fitting->us_per_byte : of_ring);
+}
+
+/* Divides the duration of each modeled collective. */
+static void divide_durations(struct network_fitting *fitting, struct job_astra *made) {
     for (size_t r = 0; r < fitting->n_ranks; r++)
         for (row_t i = 0; i < fitting->matched_collectives->ranks[r].n; i++) {
             struct matched_collective *node = &fitting->matched_collectives->ranks[r].nodes[i];
@@ -249,13 +294,6 @@ static enum sutra_status divide_durations(struct network_fitting *fitting, struc
                 made->n_other_kinds += !has_kind && match;
                 continue;
             }
-            if (match->group == 0 && fitting->astra->n_dimensions == 2 && match->kind != COMM_ALL_REDUCE)
-                return error_set(error, SUTRA_DATA,
-                                 "--astra network: the %s of all ranks spans both dimensions (%u x %u) of ASTRA-sim's "
-                                 "network, for which only the size of all-reduce is known; use --astra without "
-                                 "'network', or 'sutra simulate' with --bandwidth",
-                                 collective_kind_names[match->kind], fitting->astra->n_of_dimension[0],
-                                 fitting->astra->n_of_dimension[1]);
             const struct transfer_fit *fit = &fitting->fits[match->fit];
             const double factor = modeled_factor(match->kind, match->n_ranks);
             const double moving_us =
@@ -269,7 +307,6 @@ static enum sutra_status divide_durations(struct network_fitting *fitting, struc
             made->n_modeled++;
             made->n_one_size += !fit->is_fitted;
         }
-    return SUTRA_OK;
 }
 
 enum sutra_status job_network_find(const struct job_matches *matched_collectives, size_t n_ranks, int64_t world_size,
@@ -287,5 +324,7 @@ enum sutra_status job_network_find(const struct job_matches *matched_collectives
     add_transfers(&fitting, false);
     add_transfers(&fitting, true);
     fit_lines(&fitting);
-    return divide_durations(&fitting, network, error);
+    find_rings(&fitting);
+    divide_durations(&fitting, network);
+    return SUTRA_OK;
 }

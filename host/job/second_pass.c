@@ -255,19 +255,8 @@ static enum sutra_status write_astra(const struct job_whole *whole, const struct
     const uint32_t n_ranks = (uint32_t)whole->world_size;
     struct astra_job replay = {.groups = whole->matched_collectives->groups,
                                .n_groups = whole->matched_collectives->n_groups,
-                               .n_ranks = n_ranks,
-                               .n_dimensions = 1,
-                               .n_of_dimension = {n_ranks}};
-    /* Any two dimensions, if groups are smaller than the job: without a bandwidth both cost nothing. */
-    bool has_smaller = false;
-    for (uint32_t g = 0; g < replay.n_groups; g++)
-        has_smaller |= replay.groups[g].n_ranks < n_ranks;
-    for (uint32_t n = 2; has_smaller && (uint64_t)n * n <= n_ranks && replay.n_dimensions == 1; n++)
-        if (n_ranks % n == 0) {
-            replay.n_dimensions = 2;
-            replay.n_of_dimension[0] = n;
-            replay.n_of_dimension[1] = n_ranks / n;
-        }
+                               .n_ranks = n_ranks};
+    astra_dimensions_split(&replay);
     enum sutra_status status = sutra_context_create(&options->context, &context, error);
     if (!status) {
         context->may_replace_links = true;
