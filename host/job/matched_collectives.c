@@ -231,7 +231,8 @@ static bool number_message(struct match_search *search, const struct collective_
     if (job->world_size <= 2 || match->from < 0 || match->to < 0 || match->from == match->to ||
         match->from >= job->world_size || match->to >= job->world_size)
         return true;
-    const int64_t ranks[] = {MIN(match->from, match->to), MAX(match->from, match->to)};
+    const int64_t first = MIN(match->from, match->to), last = MAX(match->from, match->to);
+    const int64_t ranks[] = {first, last};
     return number_more_ranks(search, ranks, 2, number);
 }
 

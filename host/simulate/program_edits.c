@@ -565,7 +565,7 @@ enum sutra_status programs_set_micro_batches(struct programs *programs, uint32_t
                                              struct sutra_error *error) {
     struct arena scratch = {0};
     struct job_units units;
-    enum schedule_kind kind;
+    enum schedule_kind kind = SCHEDULE_UNKNOWN;
     uint32_t *warmup = arena_zeros(&scratch, programs->n, sizeof *warmup);
     enum sutra_status status = warmup ? find_units(programs, &scratch, &units, error) : error_memory(error);
     if (!status)
