@@ -331,10 +331,10 @@ static void references_beyond_the_start_are_dropped(void **state) {
         send++;
     assert_int_equal(program->items.list[send].n_refs, 2); /* the last CPU node, and the kernel of g */
     for (int with_g = 0; with_g < 2; with_g++) {
-        struct match_counts counts = {0};
+        struct match_counts counts;
         struct rank_graph graph;
         struct arena arena = {0};
-        assert_true(pair_table_init(&counts.counts) && pair_table_init(&counts.numbers));
+        assert_true(match_counts_init(&counts));
         kept = (struct program_items){0};
         /* With the kernel of g, or with only the nodes after it. */
         assert_true(program_append(&kept, program, with_g ? send - 2 : send - 1, program->items.n, false, &job.arena));
@@ -344,9 +344,7 @@ static void references_beyond_the_start_are_dropped(void **state) {
         assert_int_equal(graph.work[moved], WORK_COMMUNICATION);
         assert_int_equal(graph.n_waits[moved], with_g ? 2 : 1);
         assert_int_equal(graph.n_transfers, 1);
-        pair_table_free(&counts.counts);
-        pair_table_free(&counts.numbers);
-        tuples_free(&counts.channels);
+        match_counts_free(&counts);
         arena_free(&arena);
     }
     job_free(&job);

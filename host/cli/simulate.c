@@ -527,9 +527,10 @@ static enum sutra_status run_simulations(struct simulate_job *simulate, struct s
     how->gpu_streams =
         simulate->gpu == GPU_DEFAULT ? sutra_et_ranks_gpu_streams(simulate->ranks) : simulate->gpu == GPU_STREAMS;
     /* Where no node of communication has a duration, the network is no what-if: it sets the times of the job. */
-    const struct node_counts counts = rank_graphs_count(simulate->ranks->graphs, simulate->ranks->n);
-    const bool needs_network = simulate->ranks->lacks_matches && simulate->ranks->n > 1 && counts.n_unmatched == 0 &&
-                               counts.n_untimed_collectives + counts.n_untimed_messages > 0;
+    simulate->counts = rank_graphs_count(simulate->ranks->graphs, simulate->ranks->n);
+    const struct node_counts *counts = &simulate->counts;
+    const bool needs_network = simulate->ranks->lacks_matches && simulate->ranks->n > 1 && counts->n_unmatched == 0 &&
+                               counts->n_untimed_collectives + counts->n_untimed_messages > 0;
     const struct sutra_simulate_options plain = {.size = sizeof plain,
                                                  .gpu_streams = how->gpu_streams,
                                                  .cpu_threads = how->cpu_threads,

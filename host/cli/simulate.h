@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"
+#include "simulate/rank_graph.h"
 #include "sutra/pipeline.h"
 #include "sutra/simulate.h"
 #include "write/json.h"
@@ -35,6 +36,7 @@ struct simulate_job {
     struct sutra_pipeline *pipeline;
     struct sutra_et_ranks *ranks, *scaled;    /* scaled NULL: no other number of layers, micro-batches or replicas */
     struct sutra_simulated_interval interval; /* high_ns 0: none */
+    struct node_counts counts;                /* of the files */
     uint64_t *numbers;                        /* ranks of the files */
     const char *changes[CHANGES_MAX + 1];     /* one more for what-ifs */
     struct sutra_simulation *simulation, *before; /* with and without the changes; before NULL: no changes */

@@ -341,7 +341,8 @@ static void add_counts(struct text_out *text, uint64_t n, uint64_t n_all, const 
 }
 
 /* Nodes without a duration that no option gives a time. */
-static void warn_untimed(const struct simulate_job *simulate, const struct node_counts *counts) {
+static void warn_untimed(const struct simulate_job *simulate) {
+    const struct node_counts *counts = &simulate->counts;
     const bool is_job = sutra_simulation_ranks(simulate->simulation) > 1;
     const bool has_comm =
         (counts->n_untimed_collectives || counts->n_untimed_messages) && !(simulate->options.network && is_job);
@@ -395,7 +396,8 @@ static void warn_assumed_alpha(const struct simulate_job *simulate) {
 }
 
 /* Parts of ASTRA-sim's configuration that change its times, but not sutra's. */
-static void warn_config(const struct simulate_job *simulate, const struct node_counts *counts, const char *folder) {
+static void warn_config(const struct simulate_job *simulate, const char *folder) {
+    const struct node_counts *counts = &simulate->counts;
     const struct astra_config config = astra_config_read(simulate->job.context, folder);
     const bool is_foreign = simulate->ranks->lacks_matches && sutra_simulation_ranks(simulate->simulation) > 1 &&
                             counts->n_collectives + counts->n_messages > 0;
@@ -424,30 +426,30 @@ static void warn_config(const struct simulate_job *simulate, const struct node_c
 
 void simulation_warn(const struct simulate_job *simulate) {
     const struct sutra_et_ranks *ranks = simulate->ranks;
-    const struct node_counts counts = rank_graphs_count(ranks->graphs, ranks->n);
+    const struct node_counts *counts = &simulate->counts;
     const bool scales_bandwidth = simulate->options.bandwidth != 1 || simulate->what_ifs;
     const bool from_sizes = ranks->lacks_matches && ranks->n > 1 && simulate->options.network;
     if (ranks->lacks_matches)
-        warn_untimed(simulate, &counts);
-    if (scales_bandwidth && counts.n_unmatched && ranks->n > 1 && !from_sizes)
+        warn_untimed(simulate);
+    if (scales_bandwidth && counts->n_unmatched && ranks->n > 1 && !from_sizes)
         message_warn("%s of %s have no recorded match: their durations may contain waits for other ranks, which %s "
                      "scales, too, so its effect is overestimated",
-                     count_text(counts.n_unmatched).text,
-                     counted_text(counts.n_collectives + counts.n_messages, "collective", "collectives").text,
+                     count_text(counts->n_unmatched).text,
+                     counted_text(counts->n_collectives + counts->n_messages, "collective", "collectives").text,
                      simulate->options.bandwidth != 1 ? "--bandwidth" : "the what-if of the bandwidth");
     warn_assumed_alpha(simulate);
-    if (counts.n_memory)
+    if (counts->n_memory)
         message_warn("%s (MEM_LOAD_NODE, MEM_STORE_NODE): sutra simulates no memory; the nodes take their duration on "
                      "the resource of communication",
-                     counted_text(counts.n_memory, "memory node", "memory nodes").text);
-    if (counts.n_limited)
+                     counted_text(counts->n_memory, "memory node", "memory nodes").text);
+    if (counts->n_limited)
         message_warn("%s (involved_dim): sutra simulates one link per rank, and ignores the dimensions",
-                     counted_text(counts.n_limited, "collective of some dimensions of the network",
+                     counted_text(counts->n_limited, "collective of some dimensions of the network",
                                   "collectives of some dimensions of the network")
                          .text);
     for (unsigned i = 0; i < simulate->job.operands.n; i++)
         if (path_is_folder(simulate->job.operands.words[i]))
-            warn_config(simulate, &counts, simulate->job.operands.words[i]);
+            warn_config(simulate, simulate->job.operands.words[i]);
 }
 
 /* ---- All ---- */

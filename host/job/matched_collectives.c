@@ -45,6 +45,7 @@ struct match_search {
     uint32_t n_more_groups;      /* groups that no trace names */
     struct placed_call *members; /* of the current collective */
     row_t n_members;
+    int64_t *ranks; /* of a group, while it is numbered; room for all ranks, and for the two of a message */
 };
 
 /* ---- Clocks ---- */
@@ -189,16 +190,18 @@ static bool number_ranks(struct match_search *search, const int64_t *ranks, size
     return i != STRING_NONE;
 }
 
-/* The same for a group that no trace names. `ranks` is scratch memory. */
+/* The same for a group that traces need not name. A new group gets a copy of the ranks. */
 static bool number_more_ranks(struct match_search *search, const int64_t *ranks, size_t n, uint32_t *number) {
-    const uint32_t fresh = (uint32_t)search->job->calls->n_groups + search->n_more_groups + 1;
+    const uint32_t known = strings_find(&search->keys, (const char *)ranks, n * sizeof *ranks);
+    if (known != STRING_NONE) {
+        *number = search->made->groups[known].number;
+        return true;
+    }
     int64_t *kept = arena_alloc(search->arena, n, sizeof *kept);
     if (!kept)
         return false;
     memcpy(kept, ranks, n * sizeof *kept);
-    const bool done = number_ranks(search, kept, n, fresh, number);
-    search->n_more_groups += done && *number == fresh;
-    return done;
+    return number_ranks(search, kept, n, (uint32_t)search->job->calls->n_groups + ++search->n_more_groups, number);
 }
 
 /* Groups with the same members share a number; the group of all ranks is 0. False: out of memory. */
@@ -231,21 +234,18 @@ static bool number_message(struct match_search *search, const struct collective_
     if (job->world_size <= 2 || match->from < 0 || match->to < 0 || match->from == match->to ||
         match->from >= job->world_size || match->to >= job->world_size)
         return true;
-    const int64_t first = MIN(match->from, match->to), last = MAX(match->from, match->to);
-    const int64_t ranks[] = {first, last};
-    return number_more_ranks(search, ranks, 2, number);
+    search->ranks[0] = MIN(match->from, match->to);
+    search->ranks[1] = MAX(match->from, match->to);
+    return number_more_ranks(search, search->ranks, 2, number);
 }
 
 /* For ASTRA-sim, members that lack a collective, for example at the start of their traces, are not in its group: the
  * others would never end. False: out of memory. */
 static bool number_members(struct match_search *search, uint32_t *number) {
-    int64_t *ranks = arena_alloc(search->arena, search->n_members, sizeof *ranks);
-    for (row_t i = 0; i < search->n_members && ranks; i++)
-        ranks[i] = search->job->ranks[search->members[i].rank].rank;
-    if (!ranks)
-        return false;
-    qsort(ranks, search->n_members, sizeof *ranks, compare_int64s);
-    return number_more_ranks(search, ranks, search->n_members, number);
+    for (row_t i = 0; i < search->n_members; i++)
+        search->ranks[i] = search->job->ranks[search->members[i].rank].rank;
+    qsort(search->ranks, search->n_members, sizeof *search->ranks, compare_int64s);
+    return number_more_ranks(search, search->ranks, search->n_members, number);
 }
 
 /*
@@ -258,15 +258,16 @@ static bool number_all_ranks(struct match_search *search) {
     const struct match_job *job = search->job;
     uint32_t number = 0;
     bool is_used = false;
+    if (!job->astra || job->world_size != (int64_t)job->n)
+        return true;
     for (row_t r = 0; r < job->n; r++)
         for (row_t i = 0; i < search->made->ranks[r].n; i++)
             is_used |= search->made->ranks[r].nodes[i].group == 0;
-    if (!job->astra || !is_used || job->world_size != (int64_t)job->n)
+    if (!is_used)
         return true;
-    int64_t *ranks = arena_alloc(search->arena, job->n, sizeof *ranks);
-    for (row_t r = 0; r < job->n && ranks; r++)
-        ranks[r] = job->ranks[r].rank;
-    if (!ranks || !number_more_ranks(search, ranks, job->n, &number))
+    for (row_t r = 0; r < job->n; r++)
+        search->ranks[r] = job->ranks[r].rank;
+    if (!number_more_ranks(search, search->ranks, job->n, &number))
         return false;
     for (row_t r = 0; r < job->n; r++)
         search->made->ranks[r].all_ranks = number;
@@ -396,6 +397,7 @@ static bool allocate_columns(struct match_search *search) {
     search->before = arena_zeros(arena, job->n, sizeof *search->before);
     search->has_before = arena_zeros(arena, job->n, sizeof *search->has_before);
     search->members = arena_alloc(arena, job->n, sizeof *search->members);
+    search->ranks = arena_alloc(arena, MAX(job->n, 2), sizeof *search->ranks);
     search->made->ranks = arena_alloc(arena, job->n, sizeof *search->made->ranks);
     return !arena->failed;
 }

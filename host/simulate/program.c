@@ -351,6 +351,17 @@ bool program_append(struct program_items *items, const struct program *program, 
 /* Longer durations are shortened: 126 years, in nanoseconds. */
 #define DURATION_MAX 4e18
 
+bool match_counts_init(struct match_counts *counts) {
+    *counts = (struct match_counts){0};
+    return pair_table_init(&counts->counts) && pair_table_init(&counts->numbers);
+}
+
+void match_counts_free(struct match_counts *counts) {
+    pair_table_free(&counts->counts);
+    pair_table_free(&counts->numbers);
+    tuples_free(&counts->channels);
+}
+
 /* The sequence of matches to which an item belongs. TUPLE_NONE: out of memory. */
 static uint32_t match_channel(struct match_counts *counts, const struct program_item *item,
                               const struct transfer *transfer) {
@@ -400,11 +411,10 @@ static bool count_matches(const struct programs *programs, struct match_counts *
 }
 
 enum sutra_status programs_check_matches(const struct programs *programs, struct sutra_error *error) {
-    struct match_counts counts = {0};
+    struct match_counts counts;
     struct arena scratch = {0};
     uint64_t *totals = NULL;
-    const bool done = pair_table_init(&counts.counts) && pair_table_init(&counts.numbers) &&
-                      count_matches(programs, &counts, &scratch, &totals);
+    const bool done = match_counts_init(&counts) && count_matches(programs, &counts, &scratch, &totals);
     enum sutra_status status = done ? SUTRA_OK : error_memory(error);
     for (uint32_t p = 0; p < programs->n && !status; p++) {
         const struct program *program = &programs->list[p];
@@ -425,9 +435,7 @@ enum sutra_status programs_check_matches(const struct programs *programs, struct
         }
     }
     arena_free(&scratch);
-    pair_table_free(&counts.counts);
-    pair_table_free(&counts.numbers);
-    tuples_free(&counts.channels);
+    match_counts_free(&counts);
     return status;
 }
 

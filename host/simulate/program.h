@@ -127,13 +127,17 @@ static inline bool item_is_backward(const struct rank_graph *graph, const struct
 bool program_append(struct program_items *items, const struct program *program, row_t first, row_t after, bool is_copy,
                     struct arena *arena);
 
-/* Numbers the matches of the new ranks, one rank after the other. Zero-initialize. */
+/* Numbers the matches of the new ranks, one rank after the other. */
 struct match_counts {
     struct pair_table counts;  /* (rank, channel) -> matches so far */
     struct pair_table numbers; /* (order, channel) -> match */
     struct tuples channels;    /* (group of ranks, process group, message) */
     uint32_t n_matches;
 };
+
+/* False: out of memory; match_counts_free() frees the counts also then. */
+bool match_counts_init(struct match_counts *counts);
+void match_counts_free(struct match_counts *counts);
 
 /* Makes the graph of a program in the arena. SUTRA_SYSTEM: out of memory. */
 enum sutra_status program_graph(const struct programs *programs, const struct program *program,

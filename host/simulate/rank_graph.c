@@ -179,12 +179,12 @@ static bool describe_nodes(struct rank_graph *graph, const struct et_nodes *node
         return false;
     pool_run(pool, et_tasks(graph->n), describe_task, &(struct graph_task){graph, nodes, NULL});
     graph->start = ROW_NONE;
-    for (row_t i = 0; i < graph->n; i++)
+    graph->tells = et_nodes_unmatched(nodes);
+    for (row_t i = 0; i < graph->n; i++) {
+        graph->tells |= graph->is_shared[i];
         if (graph->work[i] == WORK_CPU && et_text_is(et_text_at(nodes->text[ET_NODE_NAME], graph->node[i]), "[start]"))
             graph->start = i;
-    graph->tells = et_nodes_unmatched(nodes);
-    for (row_t i = 0; i < graph->n; i++)
-        graph->tells |= graph->is_shared[i];
+    }
     return true;
 }
 
@@ -331,9 +331,11 @@ static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes
 
 struct node_counts rank_graphs_count(const struct rank_graph *graphs, uint32_t n) {
     struct node_counts counts = {0};
+    uint64_t n_sized_kernels = 0;
     for (uint32_t r = 0; r < n; r++) {
         const struct rank_graph *graph = &graphs[r];
         bool has_match = false;
+        n_sized_kernels += graph->n_kernel_sizes;
         for (row_t i = 0; i < graph->n; i++) {
             const bool is_memory = graph->role && graph->role[i] == ROLE_MEMORY;
             const bool is_kernel = graph->work[i] == WORK_COMPUTATION && !is_memory;
@@ -342,7 +344,6 @@ struct node_counts rank_graphs_count(const struct rank_graph *graphs, uint32_t n
             counts.n_kernels += is_kernel;
             counts.n_untimed_kernels += is_kernel && graph->dur_ns[i] == 0;
         }
-        counts.n_unsized_kernels -= graph->n_kernel_sizes;
         for (row_t c = 0; c < graph->n_contacts; c++) {
             const struct contact *contact = &graph->contacts[c];
             const bool has_duration = graph->dur_ns[contact->node] > 0;
@@ -353,7 +354,7 @@ struct node_counts rank_graphs_count(const struct rank_graph *graphs, uint32_t n
             counts.n_limited += contact->limits_dims;
         }
     }
-    counts.n_unsized_kernels += counts.n_untimed_kernels;
+    counts.n_unsized_kernels = counts.n_untimed_kernels - n_sized_kernels;
     return counts;
 }
 

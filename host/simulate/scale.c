@@ -77,6 +77,8 @@ static struct sutra_et_ranks *begin_ranks(const struct sutra_et_ranks *recorded,
     made->graphs = arena_zeros(&made->arena, n, sizeof *made->graphs);
     made->arenas = arena_zeros(&made->arena, n, sizeof *made->arenas);
     made->slowness = arena_alloc(&made->arena, n, sizeof *made->slowness);
+    for (uint32_t r = 0; r < n && made->slowness; r++)
+        made->slowness[r] = (struct rank_slowness){1, 1};
     if (!made->arena.failed)
         return made;
     sutra_et_ranks_free(made);
@@ -117,24 +119,13 @@ static enum sutra_status make_graphs(const struct programs *programs, struct mat
     return status;
 }
 
-static bool counts_init(struct match_counts *counts) {
-    *counts = (struct match_counts){0};
-    return pair_table_init(&counts->counts) && pair_table_init(&counts->numbers);
-}
-
-static void counts_free(struct match_counts *counts) {
-    pair_table_free(&counts->counts);
-    pair_table_free(&counts->numbers);
-    tuples_free(&counts->channels);
-}
-
-/* The time of ranks, with a resource per stream. */
+/* The simulated time of ranks. */
 static enum sutra_status time_of_ranks(struct sutra_context *context, const struct sutra_et_ranks *ranks,
-                                       double *time_ns, struct sutra_error *error) {
-    const struct sutra_simulate_options how = {.size = sizeof how, .gpu_streams = true};
+                                       const struct sutra_simulate_options *options, uint64_t *time_ns,
+                                       struct sutra_error *error) {
     struct sutra_simulation *simulation = NULL;
-    TRY(sutra_simulate_ranks(context, ranks, &how, &simulation, error));
-    *time_ns = (double)sutra_simulation_time_ns(simulation);
+    TRY(sutra_simulate_ranks(context, ranks, options, &simulation, error));
+    *time_ns = sutra_simulation_time_ns(simulation);
     sutra_simulation_free(simulation);
     return SUTRA_OK;
 }
@@ -163,24 +154,24 @@ static enum sutra_status check_recorded_numbers(struct sutra_context *context, c
                                                 struct recorded_numbers *recorded, struct sutra_error *error) {
     struct programs edited = *programs;
     struct match_counts counts;
-    double time_ns = 0, recorded_ns = 0;
+    const struct sutra_simulate_options how = {.size = sizeof how, .gpu_streams = true};
+    uint64_t time_ns = 0, recorded_ns = 0;
     edited.list = arena_alloc(programs->arena, programs->n, sizeof *edited.list);
     TRY_ALLOC(edited.list, error);
     memcpy(edited.list, programs->list, programs->n * sizeof *edited.list);
     TRY(edit(&edited, options, true, recorded, error));
     struct sutra_et_ranks *made = begin_ranks(ranks, ranks->n);
     TRY_ALLOC(made, error);
-    enum sutra_status status = counts_init(&counts) ? make_graphs(&edited, &counts, made, error) : error_memory(error);
-    counts_free(&counts);
-    for (uint32_t r = 0; r < made->n; r++)
-        made->slowness[r] = (struct rank_slowness){1, 1};
+    enum sutra_status status =
+        match_counts_init(&counts) ? make_graphs(&edited, &counts, made, error) : error_memory(error);
+    match_counts_free(&counts);
     if (!status)
-        status = time_of_ranks(context, made, &time_ns, error);
+        status = time_of_ranks(context, made, &how, &time_ns, error);
     if (!status)
-        status = time_of_ranks(context, ranks, &recorded_ns, error);
+        status = time_of_ranks(context, ranks, &how, &recorded_ns, error);
     sutra_et_ranks_free(made);
     TRY(status);
-    return compare_times(options, recorded, time_ns, recorded_ns, error);
+    return compare_times(options, recorded, (double)time_ns, (double)recorded_ns, error);
 }
 
 /* Makes the graphs of all new replicas. */
@@ -266,11 +257,11 @@ static enum sutra_status make_ranks(const struct sutra_et_ranks *ranks, struct p
         TRY(find_replicas_and_network(programs, options, ranks->ranks_per_host, &replicas, error));
     *made = begin_ranks(ranks, options->data_parallel ? options->data_parallel * replicas.size : ranks->n);
     TRY_ALLOC(*made, error);
-    const bool has_tables = counts_init(&counts) && pair_table_init(&replicas.groups);
+    const bool has_tables = match_counts_init(&counts) && pair_table_init(&replicas.groups);
     enum sutra_status status = !has_tables              ? error_memory(error)
                                : options->data_parallel ? make_replicas(programs, &replicas, &counts, *made, error)
                                                         : make_graphs(programs, &counts, *made, error);
-    counts_free(&counts);
+    match_counts_free(&counts);
     pair_table_free(&replicas.groups);
     (*made)->has_interval = options->data_parallel;
     (*made)->assumes_ring = replicas.assumes_ring;
@@ -298,8 +289,6 @@ static enum sutra_status scale(struct sutra_context *context, const struct sutra
     if (options->layers)
         TRY(keep_layers(&recorded.layers, options->layers, *made, error));
     (*made)->start_skew_ns = start_skew_ns(ranks);
-    for (uint32_t r = 0; r < (*made)->n; r++)
-        (*made)->slowness[r] = (struct rank_slowness){1, 1};
     TRY(network_fit(&(*made)->network, &ranks->network, (*made)->graphs, (*made)->n, &(*made)->arena, error));
     return (*made)->n > 1 ? slowness_find((*made)->graphs, (*made)->n, (*made)->slowness, error) : SUTRA_OK;
 }
@@ -394,7 +383,6 @@ static bool bound_graph(const struct rank_graph *graph, int bound, struct rank_g
 static enum sutra_status simulate_bound(struct sutra_context *context, const struct sutra_et_ranks *ranks, int bound,
                                         const struct sutra_simulate_options *options, struct arena *arena,
                                         uint64_t *time_ns, struct sutra_error *error) {
-    struct sutra_simulation *simulation = NULL;
     struct sutra_et_ranks copy = *ranks;
     if (bound >= 0) {
         copy.graphs = arena_alloc(arena, ranks->n, sizeof *copy.graphs);
@@ -402,10 +390,7 @@ static enum sutra_status simulate_bound(struct sutra_context *context, const str
             TRY_ALLOC(copy.graphs && bound_graph(&ranks->graphs[r], bound, &copy.graphs[r], arena), error);
         TRY(network_fit(&copy.network, &ranks->network, copy.graphs, copy.n, arena, error));
     }
-    TRY(sutra_simulate_ranks(context, &copy, options, &simulation, error));
-    *time_ns = sutra_simulation_time_ns(simulation);
-    sutra_simulation_free(simulation);
-    return SUTRA_OK;
+    return time_of_ranks(context, &copy, options, time_ns, error);
 }
 
 enum sutra_status sutra_simulate_interval(struct sutra_context *context, const struct sutra_et_ranks *ranks,

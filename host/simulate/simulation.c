@@ -115,19 +115,17 @@ uint64_t sutra_simulation_n_collectives(const struct sutra_simulation *simulatio
 
 /* The transfer of a node, or NULL. O(log n). */
 static const struct transfer *transfer_of(const struct rank_graph *graph, row_t node) {
-    struct bisection at = {0, graph->n_transfers};
-    while (at.low < at.high)
-        bisect(&at, graph->transfers[bisect_middle(at)].node < node);
-    return at.low < graph->n_transfers && graph->transfers[at.low].node == node ? &graph->transfers[at.low] : NULL;
+    row_t i;
+    BISECT(i, graph->n_transfers, graph->transfers[i].node < node);
+    return i < graph->n_transfers && graph->transfers[i].node == node ? &graph->transfers[i] : NULL;
 }
 
 /* The communication of a node in files without matches, or NULL. O(log n). */
 static const struct contact *contact_of(const struct rank_graph *graph, row_t node) {
-    struct bisection at = {0, graph->role ? graph->n_contacts : 0};
-    const uint64_t n = at.high;
-    while (at.low < at.high)
-        bisect(&at, graph->contacts[bisect_middle(at)].node < node);
-    return at.low < n && graph->contacts[at.low].node == node ? &graph->contacts[at.low] : NULL;
+    const row_t n = graph->role ? graph->n_contacts : 0;
+    row_t i;
+    BISECT(i, n, graph->contacts[i].node < node);
+    return i < n && graph->contacts[i].node == node ? &graph->contacts[i] : NULL;
 }
 
 void sutra_simulation_collective(const struct sutra_simulation *simulation, uint64_t i,
