@@ -33,7 +33,11 @@ script -qec 'stty cols 100; sh slower' /dev/null | lines | grep 'device trace' |
     awk '$1 >= 15 { print "the host trace counts when the device trace is read" }'
 script -qec 'stty cols 24; sh slow' /dev/null | lines | awk 'length > 23 { print "too wide: " $0 }'
 echo "quiet: $(script -qec 'sh slow -q' /dev/null | bars)"
-echo "fast: $(script -qec 'sh fast' /dev/null | bars)"
+for attempt in 1 2 3 4 5; do # on a machine that does other things, a short link may take half a second
+    n_bars=$(script -qec 'sh fast' /dev/null | bars)
+    [ "$n_bars" != 0 ] || break
+done
+echo "fast: $n_bars"
 echo "no terminal: $(sh slow 2>&1 | bars)"
 echo "dumb: $(TERM=dumb script -qec 'sh slow' /dev/null | bars)"
 echo "none: $(script -qec 'unset TERM; sh slow' /dev/null | bars)"
