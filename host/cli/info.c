@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "cli/command.h"
+#include "cli/info_run.h"
 #include "cli/job.h"
 #include "cli/pair.h"
 #include "cli/paths.h"
@@ -31,7 +32,7 @@
 
 struct info_job {
     struct job job;
-    bool json;
+    bool json, full;
     struct sutra_host_trace *host;
     struct sutra_device_trace *device;
     struct sutra_et *et;
@@ -40,7 +41,11 @@ struct info_job {
 
 static const struct option_row options[] = {
     {"json", 'j', OPTION_FLAG, AT(info_job, json), .help = "print one JSON object"},
+    {"full", 0, OPTION_FLAG, AT(info_job, full),
+     .help = "scan all traces of a run with more than 2,000 for GPU activity"},
     JOB_ROW_THREADS,
+    {"strict", 0, OPTION_FLAG, AT(job, options.strict), .help = "fail if a directory of a run cannot be read",
+     .group = group_more},
     JOB_ROW_LENIENT,
     JOB_ROW_INPUT,
     JOB_ROW_QUIET,
@@ -331,16 +336,21 @@ static void print_processes(struct json_out *json, const char *path, const struc
 
 /* ---- The command ---- */
 
-static int check(struct job *job) {
+/* Whether the operands are a run: one of them is a directory. */
+static bool is_run(const struct job *job) {
+    bool any = false;
     for (unsigned i = 0; i < job->operands.n; i++)
-        if (path_is_folder(job->operands.words[i]))
-            return message_fail(
-                SUTRA_NO_INPUT,
-                job->operands.n == 1
-                    ? "%s: expected a file, found a directory: pass a file in it, or 'sutra analyze DIR'"
-                    : "%s: expected a file, found a directory: pass the files of one rank; to link all ranks of two "
-                      "directories, use 'sutra link HOSTS DEVICES -o DIR'",
-                job->operands.words[i]);
+        any |= path_is_folder(job->operands.words[i]);
+    return any;
+}
+
+static int check(struct job *job) {
+    if (is_run(job)) {
+        job->n_inputs = 0;
+        return SUTRA_OK;
+    }
+    if (job->operands.n > 2)
+        return message_fail(SUTRA_USAGE, "expected a trace, a pair of traces, or the directories of a run");
     return job->operands.n == 1 ? job_spool_operand(job) : SUTRA_OK;
 }
 
@@ -491,6 +501,8 @@ static enum sutra_status show_inputs(struct info_job *info, struct json_out *jso
     bool is_et = false, is_report = false;
     struct stat found;
     TRY(job_open(job, NULL, error));
+    if (is_run(job))
+        return info_run_show(job, info->full, json, error);
     if (job->n_inputs == 2)
         return show_pair(info, json, error);
     if (!path_is_stream(path) && stat(path, &found)) /* FILE/rankN */
@@ -523,7 +535,7 @@ static void release(struct job *job) {
     sutra_nsys_free(info->report);
 }
 
-static const char *const synopses[] = {"FILE [OPTIONS]", "HOST DEVICE [OPTIONS]", NULL};
+static const char *const synopses[] = {"FILE [OPTIONS]", "HOST DEVICE [OPTIONS]", "RUN... [OPTIONS]", NULL};
 static const char *const description[] = {
     "Reads and checks all of FILE, a host trace or a device trace: plain, gzip or zstd. Prints its contents, and how "
     "many nodes or events can be linked.",
@@ -533,6 +545,8 @@ static const char *const description[] = {
     "For a report of Nsight Systems, rocprofv3 or rocmProfileData (an SQLite database), prints events, ranks with their GPUs, and "
     "skipped data. REPORT/rankN is the device trace of rank N.",
     "With two files, a host trace and a device trace, recommends the command that links them, and prints the reason.",
+    "For the directory of a run, lists roles, profiling windows and ranks, the source of the ranks, and the files that are "
+    "no traces of ranks, with the reasons.",
     NULL,
 };
 static const struct example examples[] = {
@@ -540,6 +554,7 @@ static const struct example examples[] = {
     {"sutra info job.0.et", "summarize a Chakra file"},
     {"sutra info report.sqlite", "list the ranks of an exported report of Nsight Systems"},
     {"sutra info host.json device.json", "recommend the command that links two traces"},
+    {"sutra info run/", "list the profiling windows and ranks of a run"},
     {"sutra info device.json --json | jq .categories", "count events by category, for a script"},
     {0},
 };
@@ -547,10 +562,10 @@ static const struct example examples[] = {
 const struct command info_command = {
     .name = "info",
     .called = "sutra info",
-    .summary = "summarize a trace, or recommend the link command for a pair",
+    .summary = "summarize a trace or a run, or recommend the link command for a pair",
     COMMAND_TEXTS,
     .n_operands_min = 1,
-    .n_operands_max = 2,
+    .n_operands_max = OPERANDS_ANY,
     .missing = "the trace is missing",
     .size = sizeof(struct info_job),
     .check = check,

@@ -238,6 +238,17 @@ static bool next_member(struct head_text *text, const char **key, size_t *length
     return text->at < text->end;
 }
 
+/* Copies a string without escapes; a longer one is cut. */
+static void copy_string(struct head_text text, char *copy, size_t size) {
+    const char *bytes;
+    size_t length;
+    if (!read_string(&text, &bytes, &length) || memchr(bytes, '\\', length))
+        return;
+    length = MIN(length, size - 1);
+    memcpy(copy, bytes, length);
+    copy[length] = 0;
+}
+
 static bool key_is(const char *key, size_t length, const char *name) {
     return length == strlen(name) && memcmp(key, name, length) == 0;
 }
@@ -260,7 +271,7 @@ static void read_distributed_info(struct head_text text, struct trace_head *head
 }
 
 /* Reads ts and pid of an event. True: an event of the process itself, not of the GPU or the profiler. */
-static bool read_event(struct head_text text, double *ts, int64_t *pid) {
+static bool read_event(struct head_text text, double *ts, int64_t *pid, struct trace_head *head) {
     static const char *const categories[] = {"cpu_op",  "Operator",        "cuda_runtime",
                                              "Runtime", "user_annotation", "python_function"};
     const char *key, *category = NULL;
@@ -270,9 +281,10 @@ static bool read_event(struct head_text text, double *ts, int64_t *pid) {
         return false;
     for (text.at++; next_member(&text, &key, &length);) {
         struct head_text value = text;
-        if (key_is(key, length, "pid"))
+        if (key_is(key, length, "pid")) {
             *pid = integer_here(&text);
-        else if (key_is(key, length, "ts"))
+            head->has_merged_pids |= text.end - text.at > 1 && text.at[0] == '"' && text.at[1] == '[';
+        } else if (key_is(key, length, "ts"))
             *ts = decimal_here(&text);
         else if (key_is(key, length, "cat"))
             read_string(&value, &category, &category_length);
@@ -290,7 +302,7 @@ static void read_events(struct head_text text, double base, struct trace_head *h
     double ts = 0;
     text.at++;
     for (skip_blanks(&text); is_at(&text, '{'); skip_blanks(&text)) {
-        if (read_event(text, &ts, &pid)) {
+        if (read_event(text, &ts, &pid, head)) {
             head->pid = pid;
             head->begin = base + ts / 1e6 < EARLIEST ? 0 : base + ts / 1e6;
             return;
@@ -320,6 +332,8 @@ void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head)
     head->side = SIDE_UNKNOWN;
     head->pid = head->rank = head->world_size = NOT_RECORDED;
     head->begin = 0;
+    head->is_merged = head->has_merged_pids = false;
+    head->trace_id[0] = head->host_name[0] = 0;
     skip_blanks(&text);
     if (is_at(&text, '[')) { /* the events alone */
         struct head_text first = {text.at + 1, text.end};
@@ -348,6 +362,12 @@ void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head)
             head->begin = clock_here(text);
         else if (key_is(key, length, "baseTimeNanoseconds"))
             base = decimal_here(&text) / 1e9;
+        else if (key_is(key, length, "trace_id"))
+            copy_string(text, head->trace_id, sizeof head->trace_id);
+        else if (key_is(key, length, "host_name"))
+            copy_string(text, head->host_name, sizeof head->host_name);
+        else if (key_is(key, length, "mergedRanks"))
+            head->is_merged = true;
         if (!skip_value(&text))
             return;
     }
@@ -418,33 +438,52 @@ struct file_kind file_kind(const char *path, const char *bytes, size_t size) {
     return (struct file_kind){FILE_UNKNOWN, "binary data of an unknown format", ""};
 }
 
-/* Bytes of text that are inspected, and bytes of a compressed file that are decompressed. */
-#define HEAD_TEXT   ((size_t)1 << 18)
-#define HEAD_PACKED HEAD_TEXT
+/* Bytes of text that are inspected, and bytes of a compressed file that are decompressed: first few, which is enough for
+ * most files, then more. */
+#define HEAD_FIRST ((size_t)1 << 14)
+#define HEAD_TEXT  ((size_t)1 << 18)
 
 /* Typical compression ratio of traces. */
 #define PACKED_RATIO 12
 
 /* ---- Files ---- */
 
-/* Inspects the first bytes of a file; `text` has room for HEAD_TEXT and padding. False: out of memory. */
-static bool inspect_bytes(const char *bytes, size_t size, char *text, bool lenient, struct trace_head *head) {
-    bool is_packed = is_gzip(bytes, size) || is_zstd(bytes, size);
-    size_t n = size;
+static bool is_head_complete(const struct trace_head *head) {
+    return head->side != SIDE_UNKNOWN && head->pid != NOT_RECORDED;
+}
+
+/* The format of a file that is no trace by its text. */
+static enum file_format format_of_text(const char *path, const char *text, size_t n) {
+    const bool is_pickle = n > 0 && text[0] == '\x80';
+    if (is_pickle && text_has(text, n, "segments"))
+        return FILE_SNAPSHOT;
+    return file_kind(path, text, n).format;
+}
+
+/* Inspects the first bytes of a file, at most `most`; `text` has room for them and padding. */
+static void inspect_bytes(const char *path, const char *bytes, size_t size, char *text, size_t most,
+                          struct trace_head *head, size_t *n_text) {
+    const bool is_packed = is_gzip(bytes, size) || is_zstd(bytes, size);
+    size_t n = MIN(size, most);
     if (is_packed)
-        n = is_gzip(bytes, size) ? gzip_begin(bytes, size, text, HEAD_TEXT) : zstd_begin(bytes, size, text, HEAD_TEXT);
+        n = is_gzip(bytes, size) ? gzip_begin(bytes, size, text, most) : zstd_begin(bytes, size, text, most);
     else
-        memcpy(text, bytes, size);
+        memcpy(text, bytes, n);
     memset(text + n, 0, SOURCE_PADDING);
     trace_head_inspect(text, n, head);
     head->text_bytes = head->bytes * (is_packed ? PACKED_RATIO : 1);
-    if (is_sqlite(text, n)) { /* a profiler's report, whose processes only a scan of the tables finds */
+    head->format = is_packed && n == 0              ? FILE_UNKNOWN
+                   : is_sqlite(text, n)             ? FILE_REPORT
+                   : head->side == SIDE_DEVICE      ? FILE_DEVICE_TRACE
+                   : head->side == SIDE_HOST        ? FILE_HOST_TRACE
+                                                    : format_of_text(path, text, n);
+    if (head->format == FILE_REPORT) /* a profiler's, whose processes only a scan of the tables finds */
         head->side = SIDE_DEVICE;
-        return true;
-    }
-    if (!lenient || (head->side != SIDE_UNKNOWN && head->pid != NOT_RECORDED))
-        return true;
-    /* Repair the text, including its missing end. */
+    *n_text = n;
+}
+
+/* Repairs an inspected text, including its missing end, and inspects it again. False: out of memory. */
+static bool inspect_repaired(const char *text, size_t n, struct trace_head *head) {
     struct text_repairs report = {.n_elements = 0};
     struct buffer repaired = {0};
     size_t failed_at;
@@ -472,14 +511,21 @@ static enum sutra_status read_head(const char *path, bool lenient, struct trace_
     }
     made.bytes = file_stamp_of(&found).bytes;
     made.modified_ns = file_stamp_of(&found).modified_ns;
-    char *bytes = malloc(HEAD_PACKED), *text = malloc(HEAD_TEXT + SOURCE_PADDING);
-    size_t n = 0;
-    for (ssize_t got = 1; bytes && got != 0 && n<HEAD_PACKED; n += got> 0 ? (size_t)got : 0) {
-        got = pread(file, bytes + n, HEAD_PACKED - n, (off_t)n);
-        if (got < 0 && errno != EINTR)
+    char *bytes = malloc(HEAD_TEXT), *text = malloc(HEAD_TEXT + SOURCE_PADDING);
+    bool ok = bytes && text;
+    size_t n = 0, n_text = 0;
+    for (size_t most = HEAD_FIRST; ok; most = HEAD_TEXT) {
+        for (ssize_t got = 1; got != 0 && n < most; n += got > 0 ? (size_t)got : 0) {
+            got = pread(file, bytes + n, most - n, (off_t)n);
+            if (got < 0 && errno != EINTR)
+                break;
+        }
+        inspect_bytes(path, bytes, n, text, most, &made, &n_text);
+        if (is_head_complete(&made) || most == HEAD_TEXT || (n < most && n_text < most))
             break;
     }
-    bool ok = bytes && text && inspect_bytes(bytes, n, text, lenient, &made);
+    if (ok && lenient && made.format != FILE_REPORT && !is_head_complete(&made))
+        ok = inspect_repaired(text, n_text, &made);
     free(bytes);
     free(text);
     if (!standard)

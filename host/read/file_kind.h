@@ -33,7 +33,8 @@ enum file_format {
     FILE_DEVICE_TRACE,
     FILE_HOST_TRACE,
     FILE_LINKED_TRACE, /* ET+ */
-    FILE_SNAPSHOT,     /* of memory, as JSON */
+    FILE_SNAPSHOT,     /* of memory, as JSON; of heads, also as a pickle */
+    FILE_REPORT,       /* of heads: an SQLite database */
     FILE_ET_JSON,      /* an .et file as JSON, which no command reads */
     FILE_JSON,         /* of another kind */
 };
@@ -61,8 +62,13 @@ struct trace_head {
     int64_t pid;              /* of the process that recorded it */
     int64_t rank, world_size; /* from the device trace */
     double begin;             /* seconds since 1970, in a host trace in an unknown time zone; 0: not recorded */
+    bool is_merged;           /* sutra merge has written it */
+    bool has_merged_pids;     /* pids such as "[TP00] 4000": another tool has merged several ranks */
+    char trace_id[40];        /* of the device trace; "": not recorded */
+    char host_name[80];       /* of the machine; "": not recorded */
 
     /* Set by trace_head_read() only. */
+    enum file_format format;
     uint64_t bytes;      /* of the file */
     uint64_t text_bytes; /* estimated size when decompressed */
     int64_t modified_ns;
@@ -74,7 +80,7 @@ void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head)
 /* ---- The head of a trace from its file, plain or compressed, and ranks in names of files ---- */
 
 /* Inspects a file. If `lenient`, text without a side and a process is repaired and inspected again. SUTRA_NO_INPUT: not
- * a regular file (pipes are not read), or not readable. Cost: reads about 256 kB. */
+ * a regular file (pipes are not read), or not readable. Cost: reads 16 kB, or 256 kB if they are not enough. */
 enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error);
 
 /* The number after the last "rank" of a file name: "rank3", "Rank-3", "rank_03"; or NOT_RECORDED. */

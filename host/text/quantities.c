@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "text/numbers.h"
 #include "text/quantities.h"
@@ -56,6 +57,15 @@ struct figure time_text(double us) {
         snprintf(figure.text, sizeof figure.text, "%.3f ms", us / 1e3);
     else
         snprintf(figure.text, sizeof figure.text, "%.4g us", us);
+    return figure;
+}
+
+struct figure utc_text(int64_t ns) {
+    struct figure figure = {""};
+    const time_t seconds = ns / 1000000000;
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc))
+        strftime(figure.text, sizeof figure.text, "%Y-%m-%d %H:%M:%S", &utc);
     return figure;
 }
 

@@ -26,6 +26,9 @@ struct figure counted_text(uint64_t count, const char *one, const char *several)
  * NaN. */
 struct figure time_text(double us);
 
+/* "2026-11-28 04:24:31": nanoseconds since 1970, in UTC. */
+struct figure utc_text(int64_t ns);
+
 /* A time in a sentence of a finding, with three digits: a reader compares its size, and means and savings are not more
  * exact. "1.23 s", "56.8 ms", "12.3 us". */
 struct figure brief_time_text(double ns);

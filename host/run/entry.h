@@ -1,0 +1,70 @@
+/*
+ * entry.h - the candidates of a run, between the walk (inventory.c) and its roles, ranks and windows (windows.c).
+ */
+#ifndef RUN_ENTRY_H
+#define RUN_ENTRY_H
+
+#include "columns/strings.h"
+#include "run/run.h"
+#include "run/trace_name.h"
+
+/* A candidate. Ids are of strings of the inventory. */
+struct entry {
+    struct run_trace trace; /* `rank` is valid if has_rank, `host` is set at the end */
+    enum run_kind kind;     /* by the head, */
+    enum run_kind settled;  /* and with regard to the other files */
+    uint64_t n;             /* see struct run_skipped */
+    const char *of;
+    uint32_t trace_id;     /* STRING_NONE: not recorded */
+    uint32_t host, folder; /* of the process; without window labels */
+    uint32_t node;         /* the folder without ranks */
+    uint32_t role;
+    uint32_t label;        /* text; STRING_NONE */
+    int64_t label_number;  /* NAME_NONE: a date */
+    int64_t end_ns;        /* or RUN_NO_TIME */
+    int64_t name_time_ns;  /* NAME_NONE */
+    int64_t recorded_rank; /* by `recorded_source`, without regard to other traces; NAME_NONE */
+    enum run_source recorded_source;
+    int64_t number;
+    int64_t world_size; /* 0: not recorded */
+    int32_t coordinates[N_COORDINATES];
+    bool has_coordinates, has_dp, has_rank, is_several, is_compressed, is_report;
+    uint32_t stream, window; /* of its engine */
+};
+
+/* The windows of a role, in arrays of the arena. */
+struct role_traces {
+    struct entry **list; /* by natural order of the paths */
+    size_t n;
+    const char *name;
+};
+
+static inline bool has_time(const struct entry *entry) {
+    return entry->trace.begin_ns != RUN_NO_TIME;
+}
+
+static inline bool is_one_process(const struct entry *a, const struct entry *b) {
+    return a->host == b->host && a->trace.pid == b->trace.pid;
+}
+
+/* Whether the recorded times overlap. */
+static inline bool overlaps(const struct entry *a, const struct entry *b) {
+    return has_time(a) && has_time(b) && a->trace.begin_ns < b->end_ns && b->trace.begin_ns < a->end_ns;
+}
+
+static inline int compare_labels(const struct entry *a, const struct entry *b, const struct strings *strings) {
+    const bool is_date_a = a->label_number == NAME_NONE, is_date_b = b->label_number == NAME_NONE;
+    if (is_date_a != is_date_b)
+        return is_date_a ? 1 : -1;
+    if (is_date_a)
+        return a->label == b->label ? 0
+                                    : compare_natural(strings_text(strings, a->label), strings_text(strings, b->label));
+    return (a->label_number > b->label_number) - (a->label_number < b->label_number);
+}
+
+/* Divides the traces (by natural order of their paths) into roles, numbers their ranks and windows, and fills the roles
+ * of the run. O(n log n). */
+enum sutra_status run_make_roles(struct run *run, struct arena *arena, const struct strings *strings,
+                                 struct entry **traces, size_t n, struct sutra_error *error);
+
+#endif

@@ -1,0 +1,1078 @@
+/*
+ * inventory.c - implements run.h: the walk, the heads, what is skipped and why; windows.c does the rest.
+ *
+ *     arguments --walk--> candidates --heads--> device traces --names--> duplicates removed --> roles
+ *                                        ^                                                      |
+ *                                        \------ GPU activity, ends of traces <-----scan--------/
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/shared.h"
+#include "columns/hash_tables.h"
+#include "facts/names.h"
+#include "read/document.h"
+#include "read/file_kind.h"
+#include "read/json.h"
+#include "run/entry.h"
+#include "sutra/nsys.h"
+#include "text/numbers.h"
+#include "text/quantities.h"
+#include "text/strings.h"
+
+const char *const run_kind_names[] = {[RUN_TRACE] = "trace",
+                                      [RUN_HOST] = "host",
+                                      [RUN_CHAKRA] = "chakra",
+                                      [RUN_SNAPSHOT] = "snapshot",
+                                      [RUN_REPORT] = "report",
+                                      [RUN_MALFORMED] = "malformed",
+                                      [RUN_MERGED] = "merged",
+                                      [RUN_CAPTURE] = "capture",
+                                      [RUN_SEVERAL] = "several_processes",
+                                      [RUN_NO_GPU] = "no_gpu",
+                                      [RUN_NOT_RECORDED] = "gpu_not_recorded",
+                                      [RUN_DUPLICATE] = "duplicate",
+                                      [RUN_OTHER] = "other"};
+
+const char *const run_source_names[] = {[RUN_BY_INFO] = "distributedInfo", [RUN_BY_NAME] = "name",
+                                        [RUN_BY_DIRECTORY] = "directory",  [RUN_BY_COORDINATES] = "coordinates",
+                                        [RUN_BY_NUMBER] = "number",        [RUN_BY_ORDER] = "order",
+                                        [RUN_BY_LOCAL] = "local"};
+
+const char *const run_window_source_names[] = {[RUN_WINDOWS_SINGLE] = "single",
+                                               [RUN_WINDOWS_LABEL] = "label",
+                                               [RUN_WINDOWS_TIME] = "time",
+                                               [RUN_WINDOWS_COUNT] = "count",
+                                               [RUN_WINDOWS_ORDER] = "order"};
+
+#define DEPTH_MAX_FOLDERS 16
+#define LAUNCHES_MIN      10 /* fewer launches are no sign that GPU activity was not recorded */
+
+struct inventory {
+    struct arena arena, roles; /* of the files; of the roles, which are made again after a scan */
+    struct strings strings;
+    struct entry *entries;
+    uint64_t n, capacity;
+    struct run_skipped *skipped;
+    const char **captures;
+};
+
+/* Appends a candidate. */
+static enum sutra_status add_entry(struct inventory *inventory, const struct entry *entry, struct sutra_error *error) {
+    if (inventory->n == inventory->capacity) {
+        const uint64_t capacity = inventory->capacity + inventory->capacity / 2 + 64;
+        struct entry *entries = reallocarray(inventory->entries, capacity, sizeof *entries);
+        TRY_ALLOC(entries, error);
+        inventory->entries = entries;
+        inventory->capacity = capacity;
+    }
+    inventory->entries[inventory->n++] = *entry;
+    return SUTRA_OK;
+}
+
+/* ---- The walk ---- */
+
+/* A directory that is listed, its entries in natural order. */
+struct folder {
+    const char *path;
+    struct dirent **entries;
+    int n, next;
+};
+
+struct walk {
+    struct run *run;
+    struct inventory *inventory;
+    struct sutra_context *context;
+    struct pair_table visited; /* (inode, number of the device) */
+    dev_t devices[64];
+    unsigned n_devices;
+    struct stat output; /* the directory that is not searched */
+    bool has_output;
+    size_t n_relative; /* bytes of the paths before the part that is relative to the run */
+    struct folder folders[DEPTH_MAX_FOLDERS + 2];
+    unsigned depth;
+    struct link {
+        const char *path;
+        unsigned depth;
+    } * links;
+    uint64_t n_links, links_capacity;
+};
+
+static int compare_entries(const struct dirent **a, const struct dirent **b) {
+    return compare_natural((*a)->d_name, (*b)->d_name);
+}
+
+static int compare_links(const void *left, const void *right) {
+    return compare_natural(((const struct link *)left)->path, ((const struct link *)right)->path);
+}
+
+/* Whether a file or directory is met for the first time. *failed: out of memory. */
+static bool is_first_visit(struct walk *walk, const struct stat *found, bool *failed) {
+    unsigned device = 0;
+    while (device < walk->n_devices && walk->devices[device] != found->st_dev)
+        device++;
+    if (device == walk->n_devices && device < sizeof walk->devices / sizeof *walk->devices)
+        walk->devices[walk->n_devices++] = found->st_dev;
+    struct pair_entry *entry = pair_table_insert(&walk->visited, found->st_ino, device);
+    *failed |= !entry;
+    if (!entry || entry->number != PAIR_NONE)
+        return false;
+    entry->number = 0;
+    return true;
+}
+
+/* A directory of results of sutra, by its own files and directories. */
+static bool is_result_folder(const struct folder *folder) {
+    static const char *const marks[] = {".job", ".parts", ".records", "incomplete.sutra"};
+    for (int i = 0; i < folder->n; i++)
+        for (size_t k = 0; k < sizeof marks / sizeof *marks; k++)
+            if (strcmp(folder->entries[i]->d_name, marks[k]) == 0)
+                return true;
+    return false;
+}
+
+static void close_folder(struct folder *folder) {
+    for (int i = 0; i < folder->n; i++)
+        free(folder->entries[i]);
+    free(folder->entries);
+    *folder = (struct folder){0};
+}
+
+/* Lists a directory, unless it contains results. */
+static enum sutra_status open_folder(struct walk *walk, const char *path, bool is_argument, struct sutra_error *error) {
+    struct folder folder = {.path = path};
+    folder.n = scandir(path, &folder.entries, NULL, compare_entries);
+    if (folder.n < 0 && errno == ENOMEM)
+        return error_memory(error);
+    if (folder.n < 0 && is_argument)
+        return error_os(error, SUTRA_NO_INPUT, path, errno, "");
+    if (folder.n < 0 && walk->context->options.strict)
+        return error_os(error, SUTRA_STRICT, path, errno, "cannot be read");
+    if (folder.n < 0) {
+        context_warn(walk->context, "%s: cannot be read: %s", path, strerror(errno));
+        return SUTRA_OK;
+    }
+    walk->run->n_folders++;
+    if (!is_argument && is_result_folder(&folder))
+        close_folder(&folder);
+    else
+        walk->folders[walk->depth++] = folder;
+    return SUTRA_OK;
+}
+
+static bool is_candidate(const char *name) {
+    static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", ".rpd", ".pickle", ".pkl", ".et"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (text_ends_in(name, endings[i]))
+            return true;
+    return false;
+}
+
+static enum sutra_status add_file(struct walk *walk, const char *path, const struct stat *found,
+                                  struct sutra_error *error) {
+    struct inventory *inventory = walk->inventory;
+    walk->run->n_files++;
+    walk->run->n_bytes += (uint64_t)found->st_size;
+    if (!is_candidate(path)) {
+        walk->run->n_other++;
+        return SUTRA_OK;
+    }
+    const struct run_trace trace = {.file = path, .path = path + walk->n_relative, .bytes = (uint64_t)found->st_size};
+    return add_entry(inventory, &(struct entry){.trace = trace}, error);
+}
+
+/* Enters a file or directory that is met; a symbolic link is kept for later. */
+static enum sutra_status visit(struct walk *walk, const char *path, const char *name, bool is_link,
+                               struct sutra_error *error) {
+    struct stat found;
+    bool failed = false;
+    if (is_link) {
+        TRY_ALLOC(arena_grow(&walk->inventory->roles, &walk->links, walk->n_links, &walk->links_capacity,
+                             sizeof *walk->links),
+                  error);
+        walk->links[walk->n_links++] = (struct link){path, walk->depth};
+        return SUTRA_OK;
+    }
+    if (stat(path, &found)) /* dangling, or removed meanwhile */
+        return SUTRA_OK;
+    if (S_ISDIR(found.st_mode)) {
+        if (*name == '.' || strcmp(name, "__pycache__") == 0 ||
+            (walk->has_output && found.st_ino == walk->output.st_ino && found.st_dev == walk->output.st_dev))
+            return SUTRA_OK;
+        if (walk->depth > DEPTH_MAX_FOLDERS) {
+            walk->run->n_deep++;
+            return SUTRA_OK;
+        }
+        if (is_first_visit(walk, &found, &failed))
+            return open_folder(walk, path, false, error);
+    } else if (S_ISREG(found.st_mode) && *name != '.' && is_first_visit(walk, &found, &failed)) {
+        TRY(add_file(walk, path, &found, error));
+    }
+    return failed ? error_memory(error) : SUTRA_OK;
+}
+
+/* Walks all directories that are open. */
+static enum sutra_status walk_folders(struct walk *walk, struct sutra_error *error) {
+    while (walk->depth > 0) {
+        struct folder *folder = &walk->folders[walk->depth - 1];
+        if (folder->next == folder->n) {
+            close_folder(folder);
+            walk->depth--;
+            continue;
+        }
+        const struct dirent *entry = folder->entries[folder->next++];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        const size_t length = strlen(folder->path);
+        const char *slash = length && folder->path[length - 1] == '/' ? "" : "/";
+        const char *path = arena_format(&walk->inventory->arena, "%s%s%s", folder->path, slash, entry->d_name);
+        TRY_ALLOC(path, error);
+        bool is_link = entry->d_type == DT_LNK;
+        struct stat found;
+        if (entry->d_type == DT_UNKNOWN)
+            is_link = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
+        TRY(visit(walk, path, entry->d_name, is_link && *entry->d_name != '.', error));
+    }
+    return SUTRA_OK;
+}
+
+/* Walks an argument, then the links found below it. */
+static enum sutra_status walk_argument(struct walk *walk, const char *argument, struct sutra_error *error) {
+    struct stat found;
+    bool failed = false;
+    if (stat(argument, &found))
+        return error_os(error, SUTRA_NO_INPUT, argument, errno, "");
+    if (!is_first_visit(walk, &found, &failed))
+        return failed ? error_memory(error) : SUTRA_OK;
+    const char *path = arena_text(&walk->inventory->arena, argument, strlen(argument));
+    TRY_ALLOC(path, error);
+    if (!S_ISDIR(found.st_mode))
+        return add_file(walk, path, &found, error);
+    TRY(open_folder(walk, path, true, error));
+    TRY(walk_folders(walk, error));
+    for (uint64_t done = 0; done < walk->n_links;) {
+        const uint64_t end = walk->n_links; /* links below links come later */
+        qsort(walk->links + done, end - done, sizeof *walk->links, compare_links);
+        for (; done < end; done++) {
+            const struct link link = walk->links[done];
+            walk->depth = 0;
+            /* Directories of the link may be as deep as its own would be. */
+            for (; walk->depth < link.depth; walk->depth++)
+                walk->folders[walk->depth] = (struct folder){0};
+            TRY(visit(walk, link.path, path_file_name(link.path), false, error));
+            TRY(walk_folders(walk, error));
+        }
+    }
+    walk->n_links = 0;
+    return SUTRA_OK;
+}
+
+static int compare_paths(const void *left, const void *right) {
+    return compare_natural(((const struct entry *)left)->trace.path, ((const struct entry *)right)->trace.path);
+}
+
+static enum sutra_status walk_arguments(struct run *run, struct sutra_context *context, const char *const *arguments,
+                                        size_t n, struct sutra_error *error) {
+    struct walk walk = {.run = run, .inventory = run->inventory, .context = context};
+    walk.has_output = run->skipped_folder && stat(run->skipped_folder, &walk.output) == 0;
+    TRY_ALLOC(pair_table_init(&walk.visited), error);
+    enum sutra_status status = SUTRA_OK;
+    for (size_t i = 0; i < n && !status; i++) {
+        const size_t length = strlen(arguments[i]);
+        walk.n_relative = n > 1 ? 0 : length + (length && arguments[i][length - 1] != '/');
+        status = walk_argument(&walk, arguments[i], error);
+    }
+    while (walk.depth > 0)
+        close_folder(&walk.folders[--walk.depth]);
+    pair_table_free(&walk.visited);
+    struct inventory *inventory = run->inventory;
+    if (!status && inventory->n)
+        qsort(inventory->entries, inventory->n, sizeof *inventory->entries, compare_paths);
+    if (!status && run->n_deep)
+        context_warn(context, "%s: %llu %s below level %d %s skipped", run->path, (unsigned long long)run->n_deep,
+                     run->n_deep == 1 ? "directory" : "directories", DEPTH_MAX_FOLDERS,
+                     run->n_deep == 1 ? "is" : "are");
+    return status;
+}
+
+/* ---- Heads ---- */
+
+/* What several threads find, before strings are interned. */
+struct heads {
+    struct inventory *inventory;
+    const struct sutra_context *context;
+    struct trace_head *list;
+    size_t first;
+};
+
+#define HEADS_AT_ONCE ((size_t)4096)
+
+static void read_entry_head(void *arg, size_t i) {
+    struct heads *heads = arg;
+    struct entry *entry = &heads->inventory->entries[heads->first + i];
+    if (trace_head_read(entry->trace.file, heads->context->options.lenient, &heads->list[i], NULL))
+        heads->list[i] = (struct trace_head){.format = FILE_JSON}; /* unreadable, or removed meanwhile: only counted */
+}
+
+static bool has_json_name(const char *path) {
+    return text_ends_in(path, ".json") || text_ends_in(path, ".json.gz") || text_ends_in(path, ".json.zst");
+}
+
+/* Whether a directory of the path, or the file name, is of captures. */
+static bool is_capture(const char *path) {
+    static const char *const folders[] = {"capture_traces/", "graph_capture_profile/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        for (const char *at = path; (at = strstr(at, folders[i])); at++)
+            if (at == path || at[-1] == '/')
+                return true;
+    return text_begins_with(path_file_name(path), strlen(path_file_name(path)), "cuda_graph_capture");
+}
+
+static enum run_kind kind_of_head(const struct entry *entry, const struct trace_head *head) {
+    const char *path = entry->trace.path;
+    switch (head->format) {
+    case FILE_HOST_TRACE:
+    case FILE_LINKED_TRACE:
+        return RUN_HOST;
+    case FILE_ET:
+        return RUN_CHAKRA;
+    case FILE_SNAPSHOT:
+        return RUN_SNAPSHOT;
+    case FILE_REPORT:
+        return RUN_REPORT;
+    case FILE_DEVICE_TRACE:
+        return head->is_merged ? RUN_MERGED : is_capture(path) ? RUN_CAPTURE : RUN_TRACE;
+    case FILE_JSON:
+    case FILE_ET_JSON:
+        return RUN_OTHER;
+    default:
+        return has_json_name(path) ? RUN_MALFORMED : RUN_OTHER;
+    }
+}
+
+/* Interns a text; false: out of memory. */
+static bool intern(struct inventory *inventory, const char *text, uint32_t *id) {
+    *id = strings_intern(&inventory->strings, text, strlen(text));
+    return *id != STRING_NONE;
+}
+
+/* Sets what the path of a trace and its head say. */
+static enum sutra_status identify(struct run *run, struct entry *entry, const struct trace_head *head,
+                                  struct sutra_error *error) {
+    struct inventory *inventory = run->inventory;
+    struct trace_name name;
+    trace_name_read(entry->trace.path, head->pid, &name);
+    entry->trace.pid = head->pid;
+    entry->trace.begin_ns = head->begin > 0 && head->begin < 9e9 ? (int64_t)llround(head->begin * 1e9) : RUN_NO_TIME;
+    entry->name_time_ns = name.time_ns;
+    entry->end_ns = entry->trace.begin_ns;
+    entry->world_size = MAX(head->world_size, 0);
+    entry->is_several = head->has_merged_pids;
+    entry->number = name.number;
+    entry->has_coordinates = name.has_coordinates;
+    entry->has_dp = name.has_dp;
+    for (int i = 0; i < N_COORDINATES; i++)
+        entry->coordinates[i] = (int32_t)name.coordinates[i];
+    const int64_t named = name.rank != NAME_NONE ? name.rank : name.directory_rank;
+    entry->recorded_rank = head->rank >= 0 ? head->rank : named;
+    entry->recorded_source = head->rank >= 0 ? RUN_BY_INFO : name.rank != NAME_NONE ? RUN_BY_NAME : RUN_BY_DIRECTORY;
+    run->n_contradictions += head->rank >= 0 && named != NAME_NONE && named != head->rank;
+    entry->label = entry->trace_id = STRING_NONE;
+    entry->label_number = name.label;
+    const char *host = *head->host_name ? head->host_name : *name.host ? name.host : name.folder;
+    TRY_ALLOC(intern(inventory, host, &entry->host) && intern(inventory, name.folder, &entry->folder) &&
+                  intern(inventory, name.node, &entry->node) && intern(inventory, name.role, &entry->role) &&
+                  (!name.has_label || intern(inventory, name.label_text, &entry->label)) &&
+                  (!*head->trace_id || intern(inventory, head->trace_id, &entry->trace_id)),
+              error);
+    return SUTRA_OK;
+}
+
+/* Replaces a report by its ranks. */
+static enum sutra_status list_report(struct run *run, struct sutra_context *context, size_t i,
+                                     struct sutra_error *error) {
+    struct inventory *inventory = run->inventory;
+    const struct entry report = inventory->entries[i];
+    struct trace_head head = {.pid = NOT_RECORDED, .rank = NOT_RECORDED, .world_size = NOT_RECORDED};
+    int64_t *ranks = NULL;
+    size_t n = 0;
+    if (sutra_nsys_list_ranks(context, report.trace.file, &ranks, &n, NULL) || n == 0) {
+        free(ranks);
+        return SUTRA_OK;
+    }
+    enum sutra_status status = SUTRA_OK;
+    for (size_t k = 0; k < n && !status; k++) {
+        struct entry entry = report;
+        entry.kind = RUN_TRACE;
+        entry.is_report = true;
+        if (n > 1) {
+            entry.trace.file = arena_format(&inventory->arena, RANK_PATH, report.trace.file, ranks[k]);
+            entry.trace.path = entry.trace.file ? entry.trace.file + (report.trace.path - report.trace.file) : NULL;
+            head.rank = ranks[k];
+        }
+        status = entry.trace.file ? identify(run, &entry, &head, error) : error_memory(error);
+        if (!status && k > 0)
+            status = add_entry(inventory, &entry, error);
+        else if (!status)
+            inventory->entries[i] = entry;
+    }
+    free(ranks);
+    return status;
+}
+
+/* Reads the heads of all candidates in parallel, some thousands at a time. */
+static enum sutra_status read_heads(struct run *run, struct sutra_context *context, struct sutra_error *error) {
+    struct inventory *inventory = run->inventory;
+    const size_t n = inventory->n;
+    struct heads heads = {.inventory = inventory, .context = context};
+    enum sutra_status status = SUTRA_OK;
+    heads.list = calloc(MIN(n, HEADS_AT_ONCE) + 1, sizeof *heads.list);
+    TRY_ALLOC(heads.list, error);
+    for (; heads.first < n && !status; heads.first += HEADS_AT_ONCE) {
+        const size_t n_heads = MIN(n - heads.first, HEADS_AT_ONCE);
+        pool_run(context->pool, n_heads, read_entry_head, &heads);
+        for (size_t i = 0; i < n_heads && !status; i++) {
+            struct entry *entry = &inventory->entries[heads.first + i];
+            entry->kind = kind_of_head(entry, &heads.list[i]);
+            entry->is_compressed = heads.list[i].text_bytes != heads.list[i].bytes;
+            run->n_other += entry->kind == RUN_OTHER;
+            if (entry->kind == RUN_TRACE)
+                status = identify(run, entry, &heads.list[i], error);
+        }
+        if (!status && pool_is_cancelled(context->pool))
+            status = error_set(error, SUTRA_CANCELLED, "cancelled");
+    }
+    free(heads.list);
+    for (size_t i = 0; i < n && !status; i++)
+        if (inventory->entries[i].kind == RUN_REPORT)
+            status = list_report(run, context, i, error);
+    if (!status && inventory->n > n)
+        qsort(inventory->entries, inventory->n, sizeof *inventory->entries, compare_paths);
+    return status;
+}
+
+/* ---- Scans of texts: GPU activity, launches, processes, the end ---- */
+
+struct scan {
+    bool is_malformed, has_gpu, failed;
+    uint64_t n_launches;
+    uint32_t n_processes; /* with CPU operators */
+    double begin_us, end_us, base_ns;
+};
+
+/* The names and categories of a trace, as they appear. */
+struct scan_names {
+    struct strings strings, pids;
+    struct arena arena;
+    struct string_roles *roles;
+    uint32_t n; /* strings with roles */
+};
+
+/* The roles of a string of the trace. */
+static struct string_roles roles_of(struct scan_names *names, const char *text, size_t length, bool *failed) {
+    const uint32_t id = strings_intern(&names->strings, text, length);
+    if (id != STRING_NONE && id >= names->n) {
+        arena_free(&names->arena);
+        names->roles = names_find(&names->strings, READER_TREE | READER_LINKER, &names->arena);
+        names->n = names->roles ? names->strings.n : 0;
+    }
+    *failed |= id == STRING_NONE || !names->roles;
+    return *failed ? (struct string_roles){0} : names->roles[id];
+}
+
+/* Scans an event. */
+static void scan_event(struct json_walker *walker, struct scan_names *names, struct scan *scan) {
+    const char *text = walker->text;
+    struct json_span name = {0}, category = {0}, pid = {0}, ts = {0}, duration = {0};
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        const struct json_span key = walk_key(walker);
+        if (!key.at)
+            break;
+        struct json_span value = walk_value(walker);
+        if (text[value.at] != '"' && value.end == 0)
+            value.end = walker->at;
+        struct json_span *field = place_is(walker->source, key, "name")  ? &name
+                                  : place_is(walker->source, key, "cat") ? &category
+                                  : place_is(walker->source, key, "pid") ? &pid
+                                  : place_is(walker->source, key, "ts")  ? &ts
+                                  : place_is(walker->source, key, "dur") ? &duration
+                                                                         : NULL;
+        if (field)
+            *field = value;
+    }
+    if (!category.at || text[category.at] != '"')
+        return;
+    const uint32_t roles =
+        roles_of(names, text + category.at + 1, category.end - category.at - 1, &scan->failed).category;
+    scan->has_gpu |= (roles & CATEGORY_WORK) != 0;
+    if (roles & CATEGORY_CALL && name.at && text[name.at] == '"') {
+        const uint32_t call = roles_of(names, text + name.at + 1, name.end - name.at - 1, &scan->failed).name;
+        scan->n_launches += (call & (NAME_LAUNCH_KERNEL | NAME_LAUNCH_GRAPH)) != 0;
+    }
+    if (roles & CATEGORY_CPU_OP && pid.at)
+        scan->failed |= strings_intern(&names->pids, text + pid.at, pid.end - pid.at) == STRING_NONE;
+    struct number number;
+    if (!ts.at || !duration.at || !field_time(text + ts.at, &number))
+        return;
+    const double begin_us = number_as_double(number);
+    scan->begin_us = fmin(scan->begin_us, begin_us);
+    if (field_time(text + duration.at, &number))
+        scan->end_us = fmax(scan->end_us, begin_us + number_as_double(number));
+}
+
+/* Scans the text of a trace up to its first GPU activity, or all of it. */
+static void scan_text(const struct source *source, bool whole, struct scan_names *names, struct scan *scan) {
+    struct json_walker walker = walk_from(source, 0);
+    const bool is_list = walk_char(&walker) == '[';
+    for (bool more = is_list || walk_object(&walker); more; more = !is_list && walk_member_end(&walker)) {
+        const struct json_span key = is_list ? (struct json_span){0} : walk_key(&walker);
+        if (!is_list && !key.at)
+            break;
+        if (!is_list && place_is(source, key, "baseTimeNanoseconds") && walk_char(&walker) != '"') {
+            struct number number;
+            if (field_number(source->bytes + walker.at, &number))
+                scan->base_ns = number_as_double(number);
+        }
+        if (!(is_list || place_is(source, key, "traceEvents")) || walk_char(&walker) != '[') {
+            walk_value(&walker);
+            continue;
+        }
+        for (bool next = walk_array(&walker); next; next = walk_element_end(&walker)) {
+            if (walk_char(&walker) == '{')
+                scan_event(&walker, names, scan);
+            else
+                walk_value(&walker);
+            if (scan->failed || (scan->has_gpu && !whole))
+                return;
+        }
+        if (is_list)
+            break;
+    }
+    scan->is_malformed = walker.expected != NULL;
+}
+
+static void scan_file(const char *path, uint64_t most, bool whole, struct scan *scan) {
+    struct source source = {0};
+    struct scan_names names = {0};
+    *scan = (struct scan){.begin_us = INFINITY, .end_us = -INFINITY};
+    if (source_open_rest(&source, path, most, NULL)) {
+        scan->is_malformed = true;
+    } else if (strings_init(&names.strings) && strings_init(&names.pids)) {
+        scan_text(&source, whole, &names, scan);
+        scan->n_processes = names.pids.n;
+    } else {
+        scan->failed = true;
+    }
+    strings_free(&names.strings);
+    strings_free(&names.pids);
+    arena_free(&names.arena);
+    source_close(&source);
+}
+
+/* The entries that are scanned together. */
+struct scans {
+    struct entry **list;
+    const struct sutra_context *context;
+    bool whole; /* also for the ends of traces */
+    bool failed;
+};
+
+static void scan_entry(void *arg, size_t i) {
+    struct scans *scans = arg;
+    struct entry *entry = scans->list[i];
+    struct scan scan;
+    if (entry->is_report) { /* which contains GPU activity */
+        entry->trace.gpu = RUN_GPU_ACTIVE;
+        return;
+    }
+    scan_file(entry->trace.file, scans->context->options.most_input_bytes, scans->whole, &scan);
+    if (scan.failed) {
+        __atomic_store_n(&scans->failed, true, __ATOMIC_RELAXED);
+        return;
+    }
+    entry->trace.gpu = scan.has_gpu ? RUN_GPU_ACTIVE : RUN_GPU_NONE;
+    entry->n = scan.n_launches;
+    entry->is_several |= scan.n_processes > 1;
+    if (entry->is_several)
+        entry->n = MAX(scan.n_processes, 2);
+    if (scan.is_malformed && !scan.has_gpu)
+        entry->kind = RUN_MALFORMED;
+    const double begin_ns = scan.base_ns + scan.begin_us * 1e3, end_ns = scan.base_ns + scan.end_us * 1e3;
+    if (!has_time(entry) && begin_ns >= 1e18 && begin_ns < 9e18)
+        entry->trace.begin_ns = (int64_t)begin_ns;
+    if (scans->whole && has_time(entry) && end_ns >= 1e18 && end_ns < 9e18)
+        entry->end_ns = MAX(entry->trace.begin_ns, (int64_t)end_ns);
+}
+
+static enum sutra_status scan_entries(struct sutra_context *context, struct entry **list, size_t n, bool whole,
+                                      struct sutra_error *error) {
+    struct scans scans = {.list = list, .context = context, .whole = whole};
+    pool_run(context->pool, n, scan_entry, &scans);
+    if (pool_is_cancelled(context->pool))
+        return error_set(error, SUTRA_CANCELLED, "cancelled");
+    return scans.failed ? error_memory(error) : SUTRA_OK;
+}
+
+/* ---- Ends of traces: only where times may overlap ---- */
+
+static const struct entry *entry_at(const void *place) {
+    return *(struct entry *const *)place;
+}
+
+static int sign(int64_t a, int64_t b) {
+    return (a > b) - (a < b);
+}
+
+/* Whether two traces have the same rank, coordinates and number. */
+static int compare_identities(const void *left, const void *right, void *arg) {
+    const struct entry *a = entry_at(left), *b = entry_at(right);
+    (void)arg;
+    int order = sign(a->trace.pid, b->trace.pid);
+    order = order ? order : sign(a->recorded_rank, b->recorded_rank);
+    order = order ? order : sign(a->has_coordinates, b->has_coordinates);
+    order = order ? order : memcmp(a->coordinates, b->coordinates, sizeof a->coordinates);
+    return order ? order : sign(a->number, b->number);
+}
+
+/* The same, then by start. */
+static int compare_identities_by_time(const void *left, const void *right, void *arg) {
+    const struct entry *a = entry_at(left), *b = entry_at(right);
+    int order = compare_identities(left, right, arg);
+    order = order ? order : sign(a->trace.begin_ns, b->trace.begin_ns);
+    return order ? order : compare_natural(a->trace.path, b->trace.path);
+}
+
+static int compare_ranks_of_roles(const void *left, const void *right, void *arg) {
+    const struct entry *a = entry_at(left), *b = entry_at(right);
+    (void)arg;
+    int order = sign(a->role, b->role);
+    order = order ? order : sign(a->recorded_rank, b->recorded_rank);
+    return order ? order : memcmp(a->coordinates, b->coordinates, sizeof a->coordinates);
+}
+
+/* Finds the ends that duplicates, ranks by order and conflicts need: of traces of one identity that lack ids, of traces
+ * without a rank, of traces of one rank and several processes. */
+static enum sutra_status find_ends(struct inventory *inventory, struct sutra_context *context, struct entry **traces,
+                                   size_t n, struct sutra_error *error) {
+    struct entry **list = arena_alloc(&inventory->roles, n, sizeof *list);
+    struct entry **needed = arena_alloc(&inventory->roles, n, sizeof *needed);
+    bool *needs = arena_zeros(&inventory->roles, inventory->n, sizeof *needs);
+    TRY(arena_status(&inventory->roles, error));
+    memcpy(list, traces, n * sizeof *list);
+    qsort_r(list, n, sizeof *list, compare_identities_by_time, NULL);
+    for (size_t i = 1; i < n; i++)
+        if (compare_identities(&list[i - 1], &list[i], NULL) == 0 && is_one_process(list[i - 1], list[i]) &&
+            (list[i - 1]->trace_id == STRING_NONE || list[i]->trace_id == STRING_NONE))
+            needs[list[i - 1] - inventory->entries] = needs[list[i] - inventory->entries] = true;
+    qsort_r(list, n, sizeof *list, compare_ranks_of_roles, NULL);
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        bool are_several = false;
+        const bool is_known = list[begin]->recorded_rank != NAME_NONE || list[begin]->has_coordinates;
+        for (end = begin; end < n && compare_ranks_of_roles(&list[begin], &list[end], NULL) == 0; end++)
+            are_several |= is_known ? !is_one_process(list[begin], list[end]) : end > begin;
+        for (size_t i = begin; i < end && are_several; i++)
+            needs[list[i] - inventory->entries] = true;
+    }
+    size_t n_needed = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct entry *entry = traces[i];
+        if (!needs[entry - inventory->entries] || !has_time(entry) || entry->end_ns > entry->trace.begin_ns)
+            continue;
+        if (entry->name_time_ns > entry->trace.begin_ns)
+            entry->end_ns = entry->name_time_ns;
+        else
+            needed[n_needed++] = entry;
+    }
+    return scan_entries(context, needed, n_needed, true, error);
+}
+
+/* ---- Duplicates ---- */
+
+/* The size of the text, which gzip records at the end of a file. */
+static uint64_t text_size(const struct entry *entry) {
+    unsigned char size[4];
+    if (!entry->is_compressed)
+        return entry->trace.bytes;
+    int file = open(entry->trace.file, O_RDONLY | O_CLOEXEC);
+    const bool is_read = file >= 0 && text_ends_in(entry->trace.file, ".gz") && entry->trace.bytes > sizeof size &&
+                         pread(file, size, sizeof size, (off_t)(entry->trace.bytes - sizeof size)) == sizeof size;
+    if (file >= 0)
+        close(file);
+    const uint64_t bytes =
+        is_read ? size[0] | (uint64_t)size[1] << 8 | (uint64_t)size[2] << 16 | (uint64_t)size[3] << 24 : 0;
+    return MAX(bytes, entry->trace.bytes);
+}
+
+static size_t n_folders(const char *path) {
+    size_t n = 0;
+    for (; *path; path++)
+        n += *path == '/';
+    return n;
+}
+
+/* Whether the first of two equal traces stays. */
+static bool is_preferred(const struct entry *a, const struct entry *b) {
+    const uint64_t size_a = text_size(a), size_b = text_size(b);
+    const size_t depth_a = n_folders(a->trace.path), depth_b = n_folders(b->trace.path);
+    if (size_a != size_b)
+        return size_a > size_b;
+    if (depth_a != depth_b)
+        return depth_a < depth_b;
+    return compare_natural(a->trace.path, b->trace.path) < 0;
+}
+
+static void drop(struct entry *entry, const struct entry *of) {
+    entry->settled = RUN_DUPLICATE;
+    entry->of = of->trace.path;
+}
+
+static int compare_ids(const void *left, const void *right) {
+    const struct entry *a = entry_at(left), *b = entry_at(right);
+    return (a->trace_id > b->trace_id) - (a->trace_id < b->trace_id);
+}
+
+/* Whether two traces of one identity, of which one lacks an id, are one. */
+static bool is_same_recording(const struct entry *a, const struct entry *b) {
+    if (a->trace_id != STRING_NONE && b->trace_id != STRING_NONE)
+        return false;
+    return (has_time(a) && a->trace.begin_ns == b->trace.begin_ns) || (is_one_process(a, b) && overlaps(a, b));
+}
+
+static void drop_duplicates(struct entry **list, size_t n) {
+    qsort(list, n, sizeof *list, compare_ids);
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        struct entry *best = list[begin];
+        for (end = begin + 1; end < n && list[end]->trace_id == list[begin]->trace_id; end++)
+            if (list[begin]->trace_id != STRING_NONE && is_preferred(list[end], best))
+                best = list[end];
+        for (size_t i = begin; i < end && list[begin]->trace_id != STRING_NONE; i++)
+            if (list[i] != best)
+                drop(list[i], best);
+    }
+    qsort_r(list, n, sizeof *list, compare_identities_by_time, NULL);
+    for (size_t i = 0; i < n; i++) {
+        int64_t end_ns = list[i]->end_ns;
+        for (size_t k = i + 1;
+             k < n && list[i]->settled == RUN_TRACE && compare_identities(&list[i], &list[k], NULL) == 0 &&
+             (list[k]->trace.begin_ns == list[i]->trace.begin_ns || list[k]->trace.begin_ns < end_ns);
+             k++) {
+            if (list[k]->settled != RUN_TRACE || !is_same_recording(list[i], list[k]))
+                continue;
+            if (is_preferred(list[i], list[k]))
+                drop(list[k], list[i]);
+            else
+                drop(list[i], list[k]);
+        }
+    }
+}
+
+/* ---- The choice ---- */
+
+/* Whether an identity comes from names that commands have always read. */
+static bool is_plain_rank(const struct entry *entry) {
+    return entry->trace.source == RUN_BY_INFO ||
+           (entry->trace.source == RUN_BY_NAME && trace_name_rank(entry->trace.path) == entry->trace.rank);
+}
+
+/* Whether the run is one directory with one trace per rank, and nothing but files that commands skip anyway. */
+static bool is_flat(const struct run *run) {
+    const struct inventory *inventory = run->inventory;
+    if (run->n_roles != 1 || run->roles[0].n_windows != 1 || strcmp(run->roles[0].name, "main") != 0)
+        return false;
+    for (uint64_t i = 0; i < inventory->n; i++) {
+        const struct entry *entry = &inventory->entries[i];
+        const bool is_skipped = entry->settled == RUN_HOST || entry->settled == RUN_MALFORMED ||
+                                entry->settled == RUN_CHAKRA || entry->settled == RUN_SNAPSHOT ||
+                                entry->settled == RUN_OTHER || entry->settled == RUN_REPORT;
+        if (entry->settled != RUN_OTHER && strchr(entry->trace.path, '/') && !entry->is_report)
+            return false;
+        if (!is_skipped && (entry->settled != RUN_TRACE || !(entry->is_report || is_plain_rank(entry))))
+            return false;
+    }
+    return true;
+}
+
+static enum sutra_status list_skipped(struct run *run, struct sutra_error *error) {
+    struct inventory *inventory = run->inventory;
+    struct arena *arena = &inventory->roles;
+    size_t n = 0, n_captures = 0;
+    inventory->skipped = arena_alloc(arena, inventory->n, sizeof *inventory->skipped);
+    inventory->captures = arena_alloc(arena, inventory->n, sizeof *inventory->captures);
+    TRY(arena_status(arena, error));
+    for (uint64_t i = 0; i < inventory->n; i++) {
+        const struct entry *entry = &inventory->entries[i];
+        if (entry->settled == RUN_CAPTURE)
+            inventory->captures[n_captures++] = entry->trace.file;
+        if (entry->settled != RUN_TRACE && entry->settled != RUN_OTHER)
+            inventory->skipped[n++] = (struct run_skipped){entry->trace.path, entry->of, entry->settled, entry->n};
+    }
+    run->skipped = inventory->skipped;
+    run->n_skipped = n;
+    run->captures = inventory->captures;
+    run->n_captures = n_captures;
+    return SUTRA_OK;
+}
+
+/* Chooses the traces of ranks, roles, ranks and windows from all that is known. */
+static enum sutra_status settle(struct run *run, struct sutra_context *context, struct sutra_error *error) {
+    struct inventory *inventory = run->inventory;
+    bool is_known = true, any_gpu = false, any_rank = false;
+    size_t n = 0;
+    arena_free(&inventory->roles);
+    for (uint64_t i = 0; i < inventory->n; i++) {
+        const struct entry *entry = &inventory->entries[i];
+        const bool is_rank = entry->kind == RUN_TRACE && !entry->is_several;
+        any_gpu |= is_rank && entry->trace.gpu == RUN_GPU_ACTIVE;
+        is_known &= !is_rank || entry->trace.gpu != RUN_GPU_UNKNOWN;
+        any_rank |= is_rank && (entry->trace.gpu != RUN_GPU_NONE);
+    }
+    struct entry **traces = arena_alloc(&inventory->roles, inventory->n, sizeof *traces);
+    struct entry **list = arena_alloc(&inventory->roles, inventory->n, sizeof *list);
+    TRY(arena_status(&inventory->roles, error));
+    for (uint64_t i = 0; i < inventory->n; i++) {
+        struct entry *entry = &inventory->entries[i];
+        entry->settled = entry->kind;
+        entry->of = NULL;
+        entry->trace.rank = entry->recorded_rank;
+        entry->trace.source = entry->recorded_source;
+        entry->has_rank = entry->recorded_rank != NAME_NONE;
+        if (entry->kind != RUN_TRACE)
+            continue;
+        if (entry->is_several && any_rank)
+            entry->settled = RUN_SEVERAL;
+        else if (entry->trace.gpu == RUN_GPU_NONE && (any_gpu || !is_known))
+            entry->settled = entry->n >= LAUNCHES_MIN ? RUN_NOT_RECORDED : RUN_NO_GPU;
+        else
+            traces[n++] = entry;
+    }
+    TRY(find_ends(inventory, context, traces, n, error));
+    memcpy(list, traces, n * sizeof *list);
+    drop_duplicates(list, n);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (traces[i]->settled == RUN_TRACE)
+            traces[kept++] = traces[i];
+    TRY(run_make_roles(run, &inventory->roles, &inventory->strings, traces, kept, error));
+    run->is_scanned = is_known;
+    TRY(list_skipped(run, error));
+    run->is_flat = is_flat(run);
+    return SUTRA_OK;
+}
+
+enum sutra_status run_open(struct run *run, struct sutra_context *context, const char *const *arguments, size_t n,
+                           struct sutra_error *error) {
+    const char *skipped_folder = run->skipped_folder;
+    *run = (struct run){.skipped_folder = skipped_folder, .path = arguments[0]};
+    run->inventory = calloc(1, sizeof *run->inventory);
+    TRY_ALLOC(run->inventory && strings_init(&run->inventory->strings), error);
+    TRY(walk_arguments(run, context, arguments, n, error));
+    arena_free(&run->inventory->roles); /* the list of links */
+    TRY(read_heads(run, context, error));
+    if (run->n_contradictions)
+        context_warn(context, "%s: %zu %s another rank in the name than in \"distributedInfo\", which counts",
+                     run->path, run->n_contradictions, run->n_contradictions == 1 ? "trace has" : "traces have");
+    return settle(run, context, error);
+}
+
+/* ---- The windows of a command ---- */
+
+/* Scans the traces of picked windows, or of all roles if `all`. *changed: one has no GPU activity. */
+static enum sutra_status scan_traces(struct run *run, struct sutra_context *context, bool all, bool *changed,
+                                     struct sutra_error *error) {
+    struct inventory *inventory = run->inventory;
+    struct entry **list = arena_alloc(&inventory->roles, inventory->n, sizeof *list);
+    bool *is_picked = arena_zeros(&inventory->roles, inventory->n, sizeof *is_picked);
+    size_t n = 0;
+    TRY(arena_status(&inventory->roles, error));
+    for (size_t i = 0; i < run->n_picks && !all; i++)
+        for (size_t k = run->picks[i].first; k < run->picks[i].first + run->picks[i].n; k++)
+            for (size_t t = 0; t < run->picks[i].role->windows[k].n_traces; t++)
+                /* `trace` is the first member of its entry */
+                is_picked[(const struct entry *)run->picks[i].role->windows[k].traces[t] - inventory->entries] = true;
+    for (uint64_t i = 0; i < inventory->n; i++) {
+        struct entry *entry = &inventory->entries[i];
+        if (entry->kind == RUN_TRACE && entry->trace.gpu == RUN_GPU_UNKNOWN && (all || is_picked[i]))
+            list[n++] = entry;
+    }
+    TRY(scan_entries(context, list, n, false, error));
+    *changed = false;
+    for (size_t i = 0; i < n; i++)
+        *changed |= list[i]->trace.gpu == RUN_GPU_NONE || list[i]->is_several || list[i]->kind != RUN_TRACE;
+    return SUTRA_OK;
+}
+
+enum sutra_status run_scan(struct run *run, struct sutra_context *context, struct sutra_error *error) {
+    bool changed;
+    TRY(scan_traces(run, context, true, &changed, error));
+    return settle(run, context, error);
+}
+
+static bool is_selected(const struct run_role *role, const char *selected) {
+    const size_t n = selected ? strlen(selected) : 0;
+    return !selected || strcmp(role->name, selected) == 0 ||
+           (strncmp(role->name, selected, n) == 0 && role->name[n] == '[');
+}
+
+/* "3 roles (decode[0], decode[1], prefill)", "one role, main" */
+static void describe_roles(const struct run *run, char *text, size_t size) {
+    size_t length = (size_t)snprintf(text, size, run->n_roles == 1 ? "one role, " : "%zu roles (", run->n_roles);
+    for (size_t i = 0; i < run->n_roles && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s", i ? ", " : "", run->roles[i].name);
+    if (run->n_roles > 1 && length < size)
+        snprintf(text + length, size - length, ")");
+}
+
+static enum sutra_status find_window(const struct run *run, const struct run_role *role, const char *window,
+                                     struct run_pick *pick, struct sutra_error *error) {
+    int64_t number;
+    *pick = (struct run_pick){role, role->default_window, 1};
+    if (!window)
+        return SUTRA_OK;
+    if (strcmp(window, "all") == 0) {
+        *pick = (struct run_pick){role, 0, role->n_windows};
+        return SUTRA_OK;
+    }
+    pick->first = strcmp(window, "first") == 0 ? 0 : strcmp(window, "last") == 0 ? role->n_windows - 1 : SIZE_MAX;
+    if (integer_parse(window, strlen(window), &number) && number >= 0)
+        pick->first = (uint64_t)number < role->n_windows ? (size_t)number : SIZE_MAX;
+    for (size_t i = 0; i < role->n_windows && pick->first == SIZE_MAX; i++)
+        if (role->windows[i].label && strcmp(role->windows[i].label, window) == 0)
+            pick->first = i;
+    if (pick->first < role->n_windows)
+        return SUTRA_OK;
+    const bool has_roles = run->n_roles > 1;
+    char windows[64];
+    snprintf(windows, sizeof windows, role->n_windows == 1 ? "one window, 0" : "windows 0 to %zu", role->n_windows - 1);
+    return error_file(error, SUTRA_DATA, run->path, "no window %.80s: the %s%.80s has %s", window,
+                      has_roles ? "role " : "run", has_roles ? role->name : "", windows);
+}
+
+static enum sutra_status pick_windows(struct run *run, const struct run_selection *selection,
+                                      struct sutra_error *error) {
+    struct run_pick *picks = arena_alloc(&run->inventory->roles, run->n_roles, sizeof *picks);
+    char roles[300];
+    size_t n = 0;
+    TRY(arena_status(&run->inventory->roles, error));
+    for (size_t i = 0; i < run->n_roles; i++)
+        if (is_selected(&run->roles[i], selection->role))
+            TRY(find_window(run, &run->roles[i], selection->window, &picks[n++], error));
+    describe_roles(run, roles, sizeof roles);
+    if (n == 0)
+        return error_file(error, SUTRA_DATA, run->path, "no role '%.80s': the run has %s", selection->role, roles);
+    if (n > 1 && selection->needs_one_role)
+        return error_file(error, SUTRA_DATA, run->path, "%s: select one with --role", roles);
+    run->picks = picks;
+    run->n_picks = n;
+    return SUTRA_OK;
+}
+
+/* "3 host traces, 1 duplicate" */
+char *run_skipped_text(const struct run *run) {
+    static const char *const nouns[][2] = {
+        [RUN_HOST] = {"host trace", "host traces"},
+        [RUN_CHAKRA] = {"Chakra file", "Chakra files"},
+        [RUN_SNAPSHOT] = {"memory snapshot", "memory snapshots"},
+        [RUN_REPORT] = {"unreadable report", "unreadable reports"},
+        [RUN_MALFORMED] = {"malformed file", "malformed files"},
+        [RUN_MERGED] = {"merged trace", "merged traces"},
+        [RUN_CAPTURE] = {"capture of graphs", "captures of graphs"},
+        [RUN_SEVERAL] = {"trace of several processes", "traces of several processes"},
+        [RUN_NO_GPU] = {"without GPU activity", "without GPU activity"},
+        [RUN_NOT_RECORDED] = {"without recorded GPU activity", "without recorded GPU activity"},
+        [RUN_DUPLICATE] = {"duplicate", "duplicates"}};
+    uint64_t counts[RUN_N_KINDS] = {0};
+    struct buffer text = {0};
+    for (size_t i = 0; i < run->n_skipped; i++)
+        counts[run->skipped[i].kind]++;
+    for (int kind = 0; kind < RUN_OTHER; kind++)
+        if (counts[kind])
+            buffer_format(&text, "%s%s", text.length ? ", " : "",
+                          counted_text(counts[kind], nouns[kind][0], nouns[kind][1]).text);
+    buffer_append(&text, "", 1);
+    if (!text.failed)
+        return text.bytes;
+    buffer_free(&text);
+    return NULL;
+}
+
+/* Reports what is skipped, and what is missing therefore. */
+static enum sutra_status report_skipped(const struct run *run, struct sutra_context *context,
+                                        struct sutra_error *error) {
+    const bool is_strict = context->options.strict;
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_skipped; i++) {
+        const struct run_skipped *skipped = &run->skipped[i];
+        n++;
+        if (is_strict && skipped->kind == RUN_MALFORMED)
+            return error_file(error, SUTRA_STRICT, run->path, "%.300s: malformed", skipped->path);
+        if (skipped->kind != RUN_NOT_RECORDED)
+            continue;
+        if (is_strict)
+            return error_file(error, SUTRA_STRICT, run->path, "%.300s: GPU activity not recorded (%s)", skipped->path,
+                              counted_text(skipped->n, "launch", "launches").text);
+        context_warn(context, "%s: %s: GPU activity not recorded (%s): its rank is missing", run->path, skipped->path,
+                     counted_text(skipped->n, "launch", "launches").text);
+    }
+    char *text = n ? run_skipped_text(run) : NULL;
+    if (n && !text)
+        return error_memory(error);
+    if (n)
+        context_warn(context, "skipped %s: %s ('sutra info %s' lists them)", counted_text(n, "file", "files").text,
+                     text, run->path);
+    free(text);
+    for (size_t i = 0; i < run->n_picks; i++)
+        for (size_t k = run->picks[i].first; k < run->picks[i].first + run->picks[i].n; k++)
+            if (run->picks[i].role->windows[k].traces[0]->source == RUN_BY_ORDER &&
+                run->picks[i].role->windows[k].n_traces > 1) {
+                context_warn(context, "%s: ranks are numbered by host and process id", run->path);
+                return SUTRA_OK;
+            }
+    return SUTRA_OK;
+}
+
+enum sutra_status run_no_trace(const struct run *run, struct sutra_error *error) {
+    char *text = run_skipped_text(run);
+    TRY_ALLOC(text, error);
+    const enum sutra_status status = error_file(
+        error, SUTRA_NO_INPUT, run->path, "no device trace in this directory or below: %s in %s%s%.200s%s",
+        counted_text(run->n_files, "file", "files").text, counted_text(run->n_folders, "directory", "directories").text,
+        *text ? " (" : "", text, *text ? ")" : "");
+    free(text);
+    return status;
+}
+
+enum sutra_status run_choose(struct run *run, struct sutra_context *context, const struct run_selection *selection,
+                             struct sutra_error *error) {
+    bool changed = true;
+    for (int attempt = 0; changed; attempt++) {
+        if (run->n_roles == 0)
+            return run_no_trace(run, error);
+        TRY(pick_windows(run, selection, error));
+        changed = false;
+        if (!run->is_flat)
+            TRY(scan_traces(run, context, attempt == 2, &changed, error));
+        if (changed)
+            TRY(settle(run, context, error));
+    }
+    return run->is_flat ? SUTRA_OK : report_skipped(run, context, error);
+}
+
+void run_free(struct run *run) {
+    if (run->inventory) {
+        arena_free(&run->inventory->roles);
+        arena_free(&run->inventory->arena);
+        free(run->inventory->entries);
+        strings_free(&run->inventory->strings);
+    }
+    free(run->inventory);
+    *run = (struct run){0};
+}

@@ -1,0 +1,338 @@
+/*
+ * trace_name.c - implements trace_name.h with a table of patterns: words, separators, digits.
+ */
+#include "run/trace_name.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/shared.h"
+#include "text/numbers.h"
+#include "text/strings.h"
+
+/* ---- Patterns: a number after one of some words ---- */
+
+enum pattern_id { PATTERN_RANK, PATTERN_COORDINATE, PATTERN_NUMBER, PATTERN_LABEL };
+
+#define WORDS_MAX 12
+
+static const struct pattern {
+    const char *words[WORDS_MAX]; /* of words with one beginning, the longest first */
+    const char *separators;       /* between word and number: one of them or none, */
+    bool repeats;                 /* or any number of them */
+    bool inside_words;            /* letters may precede the word */
+    unsigned n_digits;            /* at most */
+} patterns[] = {
+    [PATTERN_RANK] = {{"rank"}, "-_=. [(", .repeats = true, .inside_words = true, .n_digits = 9},
+    [PATTERN_COORDINATE] = {{"dp", "pp", "cp", "dcp", "ep", "tp"}, "-_", .n_digits = 6},
+    [PATTERN_NUMBER] = {{"worker", "trace", "profile", "process", "proc", "device", "gpu", "r"}, "-_.", .n_digits = 5},
+    [PATTERN_LABEL] = {{"global_step", "iteration", "iter", "step", "window", "epoch", "cycle", "rollout", "batch"},
+                       "-_=. ",
+                       .n_digits = 12},
+};
+
+/* A number and its word in a text, at bytes begin .. end - 1. */
+struct match {
+    size_t begin, end;
+    unsigned word;
+    int64_t number;
+};
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether a word of the pattern and a number are at byte `at`. */
+static bool match_at(const struct pattern *pattern, const char *text, size_t at, struct match *match) {
+    if (!pattern->inside_words && at > 0 && is_letter(text[at - 1]))
+        return false;
+    for (unsigned word = 0; word < WORDS_MAX && pattern->words[word]; word++) {
+        const size_t length = strlen(pattern->words[word]);
+        if (strncasecmp(text + at, pattern->words[word], length) != 0)
+            continue;
+        const char *digits = text + at + length;
+        const size_t n_separators = strspn(digits, pattern->separators);
+        digits += pattern->repeats ? n_separators : MIN(n_separators, 1);
+        const size_t n = strspn(digits, "0123456789");
+        if (n == 0 || n > pattern->n_digits)
+            continue;
+        *match = (struct match){at, (size_t)(digits - text) + n, word, strtoll(digits, NULL, 10)};
+        return true;
+    }
+    return false;
+}
+
+/* The first match at or after byte `from`. */
+static bool find_match(enum pattern_id id, const char *text, size_t from, struct match *match) {
+    for (; text[from]; from++)
+        if (match_at(&patterns[id], text, from, match))
+            return true;
+    return false;
+}
+
+/* The number of the last match, or NAME_NONE. */
+static int64_t last_number(enum pattern_id id, const char *text) {
+    struct match match = {.number = NAME_NONE};
+    for (size_t at = 0; find_match(id, text, at, &match); at = match.end)
+        continue;
+    return match.number;
+}
+
+/* Replaces each match by a blank. */
+static void blank_matches(enum pattern_id id, char *text) {
+    struct match match;
+    for (size_t at = 0; find_match(id, text, at, &match); at = match.begin + 1) {
+        text[match.begin] = ' ';
+        memmove(text + match.begin + 1, text + match.end, strlen(text + match.end) + 1);
+    }
+}
+
+/* ---- Coordinates ---- */
+
+static void read_coordinates(const char *text, struct trace_name *name) {
+    static const int coordinate_of_word[] = {COORDINATE_DP, COORDINATE_PP, COORDINATE_CP,
+                                             N_COORDINATES, COORDINATE_EP, COORDINATE_TP}; /* dcp counts for nothing */
+    struct match match;
+    for (size_t at = 0; find_match(PATTERN_COORDINATE, text, at, &match); at = match.end) {
+        const int coordinate = coordinate_of_word[match.word];
+        name->has_coordinates = true;
+        name->has_dp |= coordinate == COORDINATE_DP;
+        if (coordinate < N_COORDINATES)
+            name->coordinates[coordinate] = match.number;
+    }
+}
+
+/* ---- Labels of windows ---- */
+
+/* Whether a directory is a date and a time: 2026_11_28_04_24_30, 20261128-0424. */
+static bool is_date(const char *text) {
+    static const struct {
+        unsigned n_digits;
+        const char *separators; /* before the digits: one of them or none, */
+        bool is_required;       /* or one */
+    } fields[] = {{4, "", false},   {2, "-_", false}, {2, "-_", false},
+                  {2, "-_T", true}, {2, "-_", false}, {2, "-_", false}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (i == 5 && !*text) /* without seconds */
+            return true;
+        const bool is_separated = *text && strchr(fields[i].separators, *text);
+        if (fields[i].is_required && !is_separated)
+            return false;
+        text += is_separated;
+        for (unsigned digit = 0; digit < fields[i].n_digits; digit++)
+            if (!is_digit(*text++))
+                return false;
+    }
+    return !*text;
+}
+
+/* Whether a directory is the label of a window. */
+static bool is_label(const char *folder) {
+    struct match match;
+    return find_match(PATTERN_LABEL, folder, 0, &match) || is_date(folder);
+}
+
+/* Sets the label of a directory or file name; `whole`: the directory is the text of the label. */
+static void read_label(const char *text, bool whole, struct trace_name *name) {
+    struct match match;
+    const bool is_found = find_match(PATTERN_LABEL, text, 0, &match);
+    if (name->has_label || (!is_found && !(whole && is_date(text))))
+        return;
+    const size_t from = whole ? 0 : match.begin, end = whole ? strlen(text) : match.end;
+    name->has_label = true;
+    name->label = is_found ? match.number : NAME_NONE;
+    snprintf(name->label_text, sizeof name->label_text, "%.*s", (int)(end - from), text + from);
+}
+
+/* ---- The file name ---- */
+
+/* Shortens a file name by its extensions. */
+static void remove_extensions(char *name) {
+    static const char *const extensions[] = {".gz", ".zst", ".json", ".trace", ".pt"};
+    bool is_compressed = false;
+    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+        const size_t length = strlen(name), n = strlen(extensions[i]);
+        if ((i == 1 && is_compressed) || length < n || strcasecmp(name + length - n, extensions[i]) != 0)
+            continue;
+        name[length - n] = 0;
+        is_compressed = i == 0;
+    }
+}
+
+/* HOST_PID.TIME, HOST_PID.worker.TIME or HOST_PID, of the process: sets the host, and reduces the name to the rest. */
+static void read_host(char *text, int64_t pid, struct trace_name *name) {
+    for (char *line = strrchr(text, '_'); pid >= 0 && line && line > text;
+         line = memrchr(text, '_', (size_t)(line - text))) {
+        const char *rest = line + 1 + strspn(line + 1, "0123456789"), *time = rest;
+        if (rest == line + 1)
+            continue;
+        if (*time == '.' && !is_digit(time[1])) {
+            time++;
+            while (is_letter(*time) || *time == '_')
+                time++;
+        }
+        const bool has_time = *time == '.' && strspn(time + 1, "0123456789") >= 10 &&
+                              !time[1 + strspn(time + 1, "0123456789")] && !(time > rest && time == rest + 1);
+        if (*rest && !has_time)
+            continue;
+        if (strtoll(line + 1, NULL, 10) != pid || (pid < 1000 && !has_time))
+            return;
+        snprintf(name->host, sizeof name->host, "%.*s", (int)MIN(line - text, 255), text);
+        memmove(text, rest, strlen(rest) + 1);
+        return;
+    }
+}
+
+/* The number after a word of the pattern; else the only number below 100,000 that is not the process. */
+static int64_t read_number(const char *text, int64_t pid) {
+    struct match match;
+    int64_t only = NAME_NONE;
+    if (find_match(PATTERN_NUMBER, text, 0, &match))
+        return match.number;
+    for (const char *at = text; *at;) {
+        size_t n = strspn(at, "0123456789");
+        const int64_t number = n > 0 && n <= 18 ? strtoll(at, NULL, 10) : NAME_NONE;
+        if (number >= 0 && number < 100000 && number != pid) {
+            if (only != NAME_NONE)
+                return NAME_NONE;
+            only = number;
+        }
+        at += n + (n == 0);
+    }
+    return only;
+}
+
+/* A number of nanoseconds since 1970. */
+static int64_t read_time(const char *text) {
+    for (const char *at = text; *at;) {
+        const size_t n = strspn(at, "0123456789");
+        if (n == 19 && *at == '1')
+            return strtoll(at, NULL, 10);
+        at += n + (n == 0);
+    }
+    return NAME_NONE;
+}
+
+/* ---- Roles ---- */
+
+/* Appends a directory or the file name to the role, if it has the name of an engine. */
+static void add_role(const char *text, struct trace_name *name) {
+    static const char *const engines[] = {"actor",      "critic",    "decode",    "encoder", "eval",    "extend",
+                                          "generation", "generator", "learner",   "policy",  "prefill", "ref",
+                                          "reference",  "reward",    "rollout",   "sampler", "train",   "trainer",
+                                          "training",   "validate",  "validation"};
+    char made[256], words[256];
+    size_t n = 0;
+    bool is_role = false;
+    snprintf(words, sizeof words, "%s", text);
+    blank_matches(PATTERN_COORDINATE, words);
+    blank_matches(PATTERN_LABEL, words);
+    blank_matches(PATTERN_RANK, words);
+    for (const char *at = words; *at;) {
+        size_t length = 0;
+        while (is_letter(at[length]))
+            length++;
+        for (size_t i = 0; length && i < sizeof engines / sizeof *engines; i++)
+            is_role |= strlen(engines[i]) == length && strncasecmp(at, engines[i], length) == 0;
+        if (length && n > 0)
+            made[n++] = '_';
+        for (size_t i = 0; i < length; i++)
+            made[n++] = (char)(at[i] | 0x20);
+        at += length;
+        while (*at && !is_letter(*at))
+            at++;
+    }
+    made[n] = 0;
+    if (!is_role)
+        return;
+    const char *part = strcmp(made, "extend") == 0 ? "prefill" : made;
+    char *last = strrchr(name->role, '/');
+    if (strcmp(last ? last + 1 : name->role, part) == 0)
+        return;
+    const size_t length = strlen(name->role);
+    snprintf(name->role + length, sizeof name->role - length, "%s%s", length ? "/" : "", part);
+}
+
+static void append_folder(char *path, const char *folder) {
+    const size_t length = strlen(path);
+    snprintf(path + length, NAME_TEXT_MAX - length, "%s%s", length ? "/" : "", folder);
+}
+
+/* ---- A path ---- */
+
+void trace_name_read(const char *path, int64_t pid, struct trace_name *name) {
+    char folders[NAME_TEXT_MAX], text[256];
+    const char *file = path_file_name(path);
+    const size_t n_folders = MIN((size_t)(file - path), sizeof folders - 1);
+    memset(name, 0, offsetof(struct trace_name, label_text));
+    name->label_text[0] = name->host[0] = name->folder[0] = name->node[0] = name->role[0] = 0;
+    name->directory_rank = name->number = NAME_NONE;
+
+    /* Directories, the innermost last. */
+    memcpy(folders, path, n_folders);
+    folders[n_folders] = 0;
+    char *rest = folders;
+    for (char *folder; (folder = strsep(&rest, "/"));) {
+        const int64_t rank = last_number(PATTERN_RANK, folder);
+        if (!*folder)
+            continue;
+        if (is_label(folder)) {
+            name->has_label = false; /* of an outer directory */
+            read_label(folder, true, name);
+        } else {
+            append_folder(name->folder, folder);
+            if (rank == NAME_NONE)
+                append_folder(name->node, folder);
+        }
+        if (rank != NAME_NONE)
+            name->directory_rank = rank;
+        add_role(folder, name);
+    }
+
+    /* The file name, less and less of it. */
+    snprintf(text, sizeof text, "%s", file);
+    remove_extensions(text);
+    name->time_ns = read_time(text);
+    read_host(text, pid, name);
+    read_label(text, false, name);
+    blank_matches(PATTERN_LABEL, text);
+    name->rank = last_number(PATTERN_RANK, text);
+    read_coordinates(text, name);
+    blank_matches(PATTERN_RANK, text);
+    blank_matches(PATTERN_COORDINATE, text);
+    name->number = read_number(text, pid);
+    add_role(text, name);
+    if (name->has_coordinates)
+        return;
+    memcpy(folders, path, n_folders);
+    read_coordinates(folders, name);
+}
+
+static int sign(int64_t a, int64_t b) {
+    return (a > b) - (a < b);
+}
+
+int compare_natural(const char *a, const char *b) {
+    const char *const whole_a = a, *const whole_b = b;
+    while (*a && *b) {
+        if (!is_digit(*a) && *a == *b) {
+            a++;
+            b++;
+            continue;
+        }
+        if (!is_digit(*a) || !is_digit(*b)) /* a number is before other characters, the end of a text before both */
+            break;
+        const char *from_a = a + strspn(a, "0"), *from_b = b + strspn(b, "0");
+        const size_t n_a = strspn(from_a, "0123456789"), n_b = strspn(from_b, "0123456789");
+        const int order = n_a != n_b ? sign((int64_t)n_a, (int64_t)n_b) : strncmp(from_a, from_b, n_a);
+        if (order)
+            return order < 0 ? -1 : 1;
+        a = from_a + n_a;
+        b = from_b + n_b;
+    }
+    const int order = !*a || !*b || is_digit(*a) == is_digit(*b) ? sign((unsigned char)*a, (unsigned char)*b)
+                                                                 : (is_digit(*a) ? -1 : 1);
+    return order ? order : strcmp(whole_a, whole_b);
+}
