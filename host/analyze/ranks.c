@@ -340,7 +340,10 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
     const struct rank_tasks *tasks = run->tasks;
     struct rank_task *task = &tasks->list[number];
     struct trace_head head = {.side = SIDE_UNKNOWN};
-    if (task->texts)
+    const int64_t chosen = chosen_rank(run->context->window, task->path);
+    if (chosen >= 0)
+        head = (struct trace_head){.side = SIDE_DEVICE, .rank = chosen};
+    else if (task->texts)
         head = (struct trace_head){.side = SIDE_DEVICE, .rank = task->texts->list[task->text].rank};
     else if (tasks->restriction.n_ranks && tasks->n > 1)
         trace_head_read(task->path, false, &head, NULL);
@@ -361,6 +364,10 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
     task->validity = *(*trace)->validity;
     task->is_idle = task->validity.n_activities == 0;
     task->rank = rank_number(*trace, task->path, number, &task->source);
+    if (chosen >= 0) {
+        task->rank = chosen;
+        task->source = SUTRA_RANK_NAME;
+    }
     TRY(check_rank(run, task));
     if (context->options.strict && tasks->n > 1)
         TRY(validity_report(context, &task->validity, task->path, &task->error));

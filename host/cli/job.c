@@ -63,7 +63,22 @@ void message_note(const char *text) {
 
 /* ---- Checks ---- */
 
+int job_use_window(struct job *job, const struct chosen_window *window) {
+    trace_list_free(&job->traces);
+    const struct operands files = {.words = (char **)window->paths, .n = (unsigned)window->n};
+    int exit_code = trace_list_make(&job->traces, &files, NAMES_JSON);
+    job->inputs = (const char *const *)job->traces.paths;
+    job->n_inputs = job->traces.n;
+    job->window = window;
+    return exit_code;
+}
+
 int job_list_inputs(struct job *job, enum trace_names names) {
+    if (names == NAMES_JSON && operands_are_run(&job->operands)) {
+        TRY_CODE(run_inputs_open(job, &job->operands, &job->selection, &job->run));
+        if (!run_inputs_are_plain(&job->run))
+            return job_use_window(job, &job->run.windows[0]);
+    }
     int exit_code = trace_list_make(&job->traces, &job->operands, names);
     job->inputs = (const char *const *)job->traces.paths;
     job->n_inputs = job->traces.n;
@@ -161,7 +176,7 @@ void job_start(struct job *job) {
     job->begin = clock_seconds();
 }
 
-enum sutra_status job_open(struct job *job, const char *output, struct sutra_error *error) {
+enum sutra_status job_create_context(struct job *job, struct sutra_context **context, struct sutra_error *error) {
     struct sutra_context_options options = job->options;
     options.size = sizeof options;
     options.progress = on_progress;
@@ -169,11 +184,17 @@ enum sutra_status job_open(struct job *job, const char *output, struct sutra_err
     options.note = on_note;
     options.temporary = interrupt_guard_callback;
     options.arg = &job->watch;
-    if (output && !options.force)
+    return sutra_context_create(&options, context, error);
+}
+
+enum sutra_status job_open(struct job *job, const char *output, struct sutra_error *error) {
+    if (output && !job->options.force)
         TRY(sutra_output_check(output, error));
-    if (job->stats && !options.force)
+    if (job->stats && !job->options.force)
         TRY(sutra_output_check(job->stats, error));
-    return sutra_context_create(&options, &job->context, error);
+    TRY(job_create_context(job, &job->context, error));
+    job->context->window = job->window;
+    return SUTRA_OK;
 }
 
 int job_fail(struct job *job, const struct sutra_error *error) {

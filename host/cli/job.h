@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "cli/runs.h"
 #include "context/context.h"
 #include "sutra/error.h"
 #include "sutra/link.h"
@@ -62,7 +63,10 @@ struct job {
     bool quiet, verbose;
 
     struct operands operands;
-    struct trace_list traces;  /* see job_list_inputs() */
+    struct run_selection selection;     /* options, of commands that read a run */
+    struct run_inputs run;              /* see job_list_inputs() */
+    const struct chosen_window *window; /* of the run, whose traces are the inputs; or NULL */
+    struct trace_list traces;           /* see job_list_inputs() */
     const char *const *inputs; /* files that no output may overwrite; elements may be NULL. Default: operands */
     size_t n_inputs;
     const struct stage_share *stages; /* for progress.h */
@@ -191,8 +195,11 @@ void message_note(const char *text);
  * Checks. Each returns SUTRA_OK, or another exit code after reporting the error.
  */
 
-/* Lists the operands, with directories replaced by their files, as the inputs of the job. */
+/* Lists the operands, with directories replaced by their files, as the inputs of the job. With NAMES_JSON, directories are
+ * a run: the inputs are the traces of its first selected window. */
 int job_list_inputs(struct job *job, enum trace_names names);
+/* The same for any window of a run. */
+int job_use_window(struct job *job, const struct chosen_window *window);
 /* The statistics (may be NULL) must overwrite neither an input nor the output; elements may be NULL. */
 int job_check_stats(const char *stats, const char *output, const char *const *inputs, size_t n_inputs);
 /* For commands that inspect the first operand before they read it: copies a stream (standard input, a pipe, a device)
@@ -207,6 +214,9 @@ int job_check_terminal(struct job *job);
 
 /* Sets the number of threads; starts the clock and the display. */
 void job_start(struct job *job);
+
+/* Creates a context with the options of the job. */
+enum sutra_status job_create_context(struct job *job, struct sutra_context **context, struct sutra_error *error);
 
 /* Checks that the output (may be NULL) and the statistics can be written, and creates the context. */
 enum sutra_status job_open(struct job *job, const char *output, struct sutra_error *error);

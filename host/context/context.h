@@ -70,6 +70,23 @@ void context_device_release(struct sutra_context *context);
 /* Sets *counts to the steps and bytes of the device for all its contexts. Returns false if no context used it. */
 bool context_device_counts(const struct sutra_context *context, struct cuda_engine_counts *counts);
 
+/* The window of a run that the traces are of (run/run.h): their ranks, and words for texts and commands. */
+struct chosen_window {
+    const char *run;   /* directory of the run */
+    const char *role;  /* NULL: the run has one role */
+    const char *label; /* of the window, or NULL */
+    const char *text;  /* "window 6 (iteration_70), the last of 7"; "": the role has one window */
+    size_t window, n_windows, n_skipped;
+    bool is_default;
+    const char *const *paths; /* in the order of the ranks; ascending by bytes in `sorted` */
+    const int64_t *ranks;
+    const uint32_t *sorted;
+    size_t n;
+};
+
+/* The rank of a trace; -1: it is of no window. */
+int64_t chosen_rank(const struct chosen_window *window, const char *path);
+
 #define STAGES_MAX 32
 
 struct shard_plan;
@@ -98,7 +115,8 @@ struct sutra_context {
     bool holds_defects;   /* neither defects of traces (facts/validity.h) nor operators that are matched by names
                                      are reported: the caller does this */
     bool keeps_processes; /* readers return a trace of several ranks, unchecked (facts/processes.h) */
-    const char *warns_of; /* file name at the beginning of warnings, or NULL */
+    const struct chosen_window *window; /* NULL: the traces are not of a run, or need no words */
+    const char *warns_of;               /* file name at the beginning of warnings, or NULL */
 };
 
 /* Begin a stage (after the end of the previous one) and end it. Names are constants; `total` is the end value of the

@@ -119,7 +119,10 @@ static void make_header(struct words_maker *maker) {
     const bool has_gpu = verdict->kind == SUTRA_VERDICT_STEPS || verdict->kind == SUTRA_VERDICT_STARTUP;
     const char *slash = strrchr(verdict->trace, '/');
     const char *name = slash ? slash + 1 : verdict->trace;
-    if (verdict->n_ranks > 1) {
+    if (*verdict->run) {
+        buffer_format(&maker->buffer, "%s in %s", counted_text(verdict->n_ranks, "rank", "ranks").text,
+                      short_path(verdict->run, 60).text);
+    } else if (verdict->n_ranks > 1) {
         /* The directory of the traces. */
         const char *begin = slash;
         while (begin && begin > verdict->trace && begin[-1] != '/')
@@ -133,6 +136,8 @@ static void make_header(struct words_maker *maker) {
     words->name = finish_text(maker);
 
     const char *separator = "";
+    if (*verdict->window_text)
+        buffer_format(&maker->buffer, "%s   ", verdict->window_text);
     if (verdict->n_ranks == 1) {
         buffer_format(&maker->buffer, "rank %lld", (long long)verdict->rank);
         separator = ", ";

@@ -874,6 +874,7 @@ enum sutra_status run_open(struct run *run, struct sutra_context *context, const
     *run = (struct run){.skipped_folder = skipped_folder, .path = arguments[0]};
     run->inventory = calloc(1, sizeof *run->inventory);
     TRY_ALLOC(run->inventory && strings_init(&run->inventory->strings), error);
+    run->arena = &run->inventory->roles;
     TRY(walk_arguments(run, context, arguments, n, error));
     arena_free(&run->inventory->roles); /* the list of links */
     TRY(read_heads(run, context, error));

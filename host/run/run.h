@@ -137,6 +137,7 @@ struct run {
     size_t n_captures;
     const struct run_pick *picks; /* by run_choose() */
     size_t n_picks;
+    struct arena *arena;         /* of the roles: until the next choice */
     struct inventory *inventory; /* the files, to choose again */
 };
 

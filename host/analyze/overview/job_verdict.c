@@ -76,7 +76,8 @@ struct joining {
         size_t n, most_rank;       /* index */
     } of_rule[FINDING_RULES_MOST]; /* by number */
     const struct job_findings *found;
-    bool is_late; /* the finding about stragglers is listed */
+    bool is_late;             /* the finding about stragglers is listed */
+    const char *run, *traces; /* words of commands: of a run, and of its window; or NULL */
 };
 
 static double step_ticks(const struct rank_verdict *verdict) {
@@ -691,11 +692,40 @@ static const char *common_folder(const struct joining *joining) {
     return !slash ? "." : length == 0 ? "/" : arena_text(joining->arena, path, length);
 }
 
+static const char *copy_of(struct arena *arena, const char *text) {
+    return text ? arena_text(arena, text, strlen(text)) : "";
+}
+
+/* Publishes the window of a run, and the words of a command that select it. */
+static void publish_window(struct joining *joining, const struct chosen_window *window) {
+    struct sutra_verdict *verdict = &joining->job->verdict;
+    struct arena *arena = joining->arena;
+    verdict->run = verdict->role = verdict->window_label = verdict->window_text = "";
+    if (!window)
+        return;
+    verdict->run = copy_of(arena, window->run);
+    verdict->role = copy_of(arena, window->role);
+    verdict->window_label = copy_of(arena, window->label);
+    verdict->window_text = copy_of(arena, window->text);
+    verdict->window = window->window;
+    verdict->n_windows = window->n_windows;
+    verdict->n_skipped = window->n_skipped;
+    const char *run = shell_word(arena, window->run);
+    if (window->role)
+        run = arena_format(arena, "%s --role %s", run, shell_word(arena, window->role));
+    joining->run = run;
+    joining->traces = window->is_default ? run : arena_format(arena, "%s --window %zu", run, window->window);
+}
+
 static void publish_next(const struct joining *joining) {
     struct sutra_verdict *verdict = &joining->job->verdict;
     struct arena *arena = joining->arena;
-    struct sutra_next_command *list = arena_alloc(arena, 6, sizeof *list);
+    struct sutra_next_command *list = arena_alloc(arena, 7, sizeof *list);
     const char *folder = joining->n > 1 ? common_folder(joining) : NULL;
+    if (joining->traces)
+        folder = joining->traces;
+    else if (folder)
+        folder = shell_word(arena, folder);
     const char *trace = shell_word(arena, verdict->trace);
     size_t n = 0;
     if (!list)
@@ -716,17 +746,18 @@ static void publish_next(const struct joining *joining) {
         list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze operators %s", trace),
                                                 "the CPU side only", false};
     else if (folder && (shown_finding(joining, &rule_exposed_comm) || joining->is_late))
-        list[n++] = (struct sutra_next_command){
-            arena_format(arena, "sutra analyze collectives %s -o out", shell_word(arena, folder)),
-            "which rank waits for which", false};
-    else if (joining->n == 1 && shown_finding(joining, &rule_exposed_comm))
+        list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze collectives %s -o out", folder),
+                                                "which rank waits for which", false};
+    else if (joining->n == 1 && !folder && shown_finding(joining, &rule_exposed_comm))
         list[n++] = (struct sutra_next_command){
             arena_format(arena, "sutra analyze %s", shell_word(arena, common_folder(joining))),
             "with the traces of all ranks: is there a straggler?", false};
     if (verdict->kind == SUTRA_VERDICT_STEPS && (folder || joining->n == 1))
-        list[n++] = (struct sutra_next_command){
-            arena_format(arena, "sutra analyze %s -o out", folder ? shell_word(arena, folder) : trace),
-            "the page with pictures and all tables", true};
+        list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze %s -o out", folder ? folder : trace),
+                                                "the page with pictures and all tables", true};
+    if (verdict->n_windows > 1)
+        list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze %s --window all", joining->run),
+                                                "compare the windows of the run", false};
     verdict->next = list;
     verdict->n_next = n;
 }
@@ -793,8 +824,8 @@ static void publish_ranks(const struct joining *joining) {
 }
 
 enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const struct trace_validity *validity,
-                                   const struct job_findings *found, struct arena *arena, struct job_verdict *job,
-                                   struct sutra_error *error) {
+                                   const struct job_findings *found, const struct chosen_window *window,
+                                   struct arena *arena, struct job_verdict *job, struct sutra_error *error) {
     static const char *const kind_names[] = {"steps", "startup", "no_gpu_activity", "cpu_only", "cpu_model"};
     struct sutra_verdict *verdict = &job->verdict;
     struct joining joining = {.ranks = ranks, .n = n, .arena = arena, .job = job, .found = found};
@@ -847,6 +878,7 @@ enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const
     } else {
         verdict->why = why_of_guard(&joining, &ranks[rank]);
     }
+    publish_window(&joining, window);
     publish_next(&joining);
     return arena_status(arena, error);
 }

@@ -427,8 +427,8 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 /* ---- All ranks ---- */
 
 /* Makes the verdict on the job from those on its ranks, and the table of waits. */
-static enum sutra_status join_verdicts(struct sutra_overview *overview, struct arena *scratch,
-                                       struct sutra_error *error) {
+static enum sutra_status join_verdicts(struct sutra_overview *overview, const struct chosen_window *window,
+                                       struct arena *scratch, struct sutra_error *error) {
     const size_t n = overview->tasks.n_analyzed;
     struct rank_collectives **collectives = arena_alloc(scratch, n, sizeof(struct rank_collectives *));
     struct job_rank *ranks = arena_alloc(scratch, n, sizeof *ranks);
@@ -454,8 +454,8 @@ static enum sutra_status join_verdicts(struct sutra_overview *overview, struct a
                                      .stray = fmin(fmax(stray, 0), wait),
                                      .is_late = of->is_late};
     }
-    return job_verdict_make(ranks, n, &overview->tasks.validity, &found, &overview->tasks.arena, &overview->verdict,
-                            error);
+    return job_verdict_make(ranks, n, &overview->tasks.validity, &found, window, &overview->tasks.arena,
+                            &overview->verdict, error);
 }
 
 /* The events in the ranges of the job's findings, each of which is of one rank. */
@@ -483,7 +483,7 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
     result->of_job = true;
     result->defects = overview->tasks.defects;
     result->n_defects = overview->tasks.n_defects;
-    enum sutra_status status = join_verdicts(overview, &scratch, error);
+    enum sutra_status status = join_verdicts(overview, context->window, &scratch, error);
     arena_free(&scratch);
     TRY(status);
     for (uint32_t id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {

@@ -160,10 +160,10 @@ struct job_verdict {
     size_t n_findings;
 };
 
-/* Joins the verdicts of n > 0 ranks, ascending. `validity` is the sum of their defects. */
+/* Joins the verdicts of n > 0 ranks, ascending. `validity` is the sum of their defects; `window` may be NULL. */
 enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const struct trace_validity *validity,
-                                   const struct job_findings *found, struct arena *arena, struct job_verdict *job,
-                                   struct sutra_error *error);
+                                   const struct job_findings *found, const struct chosen_window *window,
+                                   struct arena *arena, struct job_verdict *job, struct sutra_error *error);
 
 /* evidence.c: the range that represents a finding. */
 enum sutra_status find_evidence(const struct diagnosis *d, struct overview_finding *finding, struct sutra_error *error);

@@ -289,12 +289,25 @@ static void add_ranks(struct json_out *json, const struct sutra_overview *overvi
     json_close_lines(json, ']');
 }
 
+static void add_window(struct json_out *json, const struct sutra_verdict *verdict) {
+    json_add_open(json, "run", '{');
+    json_add_text(json, "path", verdict->run);
+    add_known_text(json, "role", *verdict->role ? verdict->role : "main");
+    json_add_count(json, "window", verdict->window);
+    add_known_text(json, "label", verdict->window_label);
+    json_add_count(json, "n_windows", verdict->n_windows);
+    json_add_count(json, "n_skipped", verdict->n_skipped);
+    json_close(json, '}');
+}
+
 enum sutra_status sutra_overview_json(const struct sutra_overview *overview, char **text, size_t *length,
                                       struct sutra_error *error) {
     const struct sutra_verdict *verdict = sutra_overview_verdict(overview);
     struct text_out out = {.file = NULL};
     struct json_out json = {.text = &out, .indent = 2};
     json_open(&json, '{');
+    if (*verdict->role)
+        json_add_text(&json, "role", verdict->role);
     add_verdict(&json, verdict);
     struct sutra_trace_defect defect = {.size = sizeof defect};
     json_add_open(&json, "validity", '[');
@@ -304,6 +317,8 @@ enum sutra_status sutra_overview_json(const struct sutra_overview *overview, cha
     add_findings(&json, overview);
     add_lists(&json, verdict);
     add_ranks(&json, overview, verdict);
+    if (*verdict->run)
+        add_window(&json, verdict);
     json_close(&json, '}');
     out_add(&out, "\n");
     buffer_append(&out.out, "", 1);

@@ -485,12 +485,10 @@ static int write_results(struct analysis *analysis) {
     return exit_code == SUTRA_OK ? closed : exit_code;
 }
 
-int analysis_run(struct job *job) {
-    struct analysis *analysis = (struct analysis *)job;
+/* Analyzes the inputs of the job, and reports. `exit_code`: of the preparation. */
+static int run_inputs(struct analysis *analysis, int exit_code) {
+    struct job *job = &analysis->job;
     const struct trace_list *traces = &job->traces;
-    int exit_code = parse_restriction(analysis);
-    if (exit_code == SUTRA_OK)
-        exit_code = job_list_inputs(job, analysis->names);
     if (exit_code == SUTRA_OK && analysis->kind->check)
         exit_code = analysis->kind->check(analysis);
     if (exit_code == SUTRA_OK && !analysis->combine)
@@ -504,6 +502,66 @@ int analysis_run(struct job *job) {
         exit_code = analysis->kind->report(analysis);
     }
     return exit_code == SUTRA_OK ? ended : exit_code;
+}
+
+/* The directory of a role in the output directory, which is created; the caller frees it. NULL: reported. */
+static char *make_role_folder(const char *output, const char *role) {
+    char *path = NULL;
+    if (folder_make(output) != SUTRA_OK)
+        return NULL;
+    if (asprintf(&path, "%s/%s", output, role) < 0) {
+        message_fail(SUTRA_SYSTEM, "out of memory");
+        return NULL;
+    }
+    for (char *at = path + strlen(output) + 1; *at; at++)
+        *at = *at == '[' || *at == ']' || *at == '/' ? '_' : *at;
+    return path;
+}
+
+/* Runs a copy of the analysis for a role. */
+static int run_role(const struct analysis *analysis, const struct chosen_window *window) {
+    const size_t size = analysis->job.command->size;
+    struct analysis *copy = malloc(size);
+    char *output = NULL;
+    int exit_code = SUTRA_OK;
+    if (!copy)
+        return message_fail(SUTRA_SYSTEM, "out of memory");
+    memcpy(copy, analysis, size);
+    copy->job.traces = (struct trace_list){0};
+    copy->restriction.ranks = copy->ranks;
+    if (analysis->job.output) {
+        copy->job.output = output = make_role_folder(analysis->job.output, window->role);
+        exit_code = output ? SUTRA_OK : SUTRA_NO_OUTPUT;
+    }
+    if (exit_code == SUTRA_OK)
+        exit_code = job_use_window(&copy->job, window);
+    if (exit_code == SUTRA_OK)
+        exit_code = run_inputs(copy, SUTRA_OK);
+    if (copy->job.command->release)
+        copy->job.command->release(&copy->job);
+    sutra_context_free(copy->job.context);
+    trace_list_free(&copy->job.traces);
+    free(output);
+    free(copy);
+    return exit_code;
+}
+
+int analysis_run(struct job *job) {
+    struct analysis *analysis = (struct analysis *)job;
+    int exit_code = parse_restriction(analysis);
+    job->selection.needs_one_role = !analysis->kind->between_roles || job->plan;
+    if (exit_code == SUTRA_OK)
+        exit_code = job_list_inputs(job, analysis->names);
+    const size_t n = run_inputs_are_plain(&job->run) ? 0 : job->run.n;
+    if (exit_code != SUTRA_OK || n <= 1)
+        return run_inputs(analysis, exit_code);
+    for (size_t i = 0; i < n && exit_code == SUTRA_OK; i++) {
+        analysis->kind->between_roles(analysis, i, n);
+        exit_code = run_role(analysis, &job->run.windows[i]);
+    }
+    if (exit_code == SUTRA_OK)
+        analysis->kind->between_roles(analysis, n, n);
+    return exit_code;
 }
 
 int analysis_close(struct analysis *analysis, const struct named_count *counts, size_t n,

@@ -27,6 +27,9 @@ struct analysis;
 struct analysis_kind {
     const char *page; /* PAGE.html is the report */
     bool rereads;     /* a single trace may be read twice: a stream is copied first */
+    /* Prints what is before the i-th role of a run with several, which are analyzed one after another; i == n: after the
+     * last one. NULL: the analysis is of one role. */
+    void (*between_roles)(const struct analysis *analysis, size_t i, size_t n);
     /* Checks what depends on the traces and the restriction. SUTRA_OK, or another exit code after reporting the error.
      * May be NULL. */
     int (*check)(struct analysis *analysis);
@@ -130,12 +133,13 @@ struct analysis {
 
 /* Of commands that analyze a part of a job. */
 #define ANALYSIS_ROWS_PART                                                                                             \
-    {"rank",                                                                                                           \
-     0,                                                                                                                \
-     OPTION_LIST,                                                                                                      \
-     "LIST",                                                                                                           \
-     AT(analysis, rank_lists),                                                                                         \
-     .help = "analyze only these ranks, such as 0-3,8; may be repeated"},                                              \
+    JOB_ROWS_RUN,                                                                                                      \
+        {"rank",                                                                                                       \
+         0,                                                                                                            \
+         OPTION_LIST,                                                                                                  \
+         "LIST",                                                                                                       \
+         AT(analysis, rank_lists),                                                                                     \
+         .help = "analyze only these ranks, such as 0-3,8; may be repeated"},                                          \
         {"step",                                                                                                       \
          0,                                                                                                            \
          OPTION_TEXT,                                                                                                  \

@@ -15,6 +15,7 @@
 #include "sutra/overview.h"
 #include "sutra/report.h"
 #include "text/quantities.h"
+#include "write/json.h"
 
 enum overview_format { OVERVIEW_TEXT, OVERVIEW_JSON, OVERVIEW_MARKDOWN };
 
@@ -184,13 +185,33 @@ static int report(struct analysis *analysis) {
     return analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
 }
 
+/* Roles as one JSON object, or one screen after another. */
+static void between_roles(const struct analysis *analysis, size_t i, size_t n) {
+    const struct overview_analysis *self = (const struct overview_analysis *)analysis;
+    const char *run = analysis->job.run.run.path;
+    if (self->format == OVERVIEW_JSON) {
+        struct text_out text = {.file = stdout};
+        struct json_out json = {.text = &text, .indent = JSON_ONE_LINE};
+        if (i == 0) {
+            out_add(&text, "{\"run\": ");
+            json_string(&json, run, strlen(run));
+        }
+        out_add(&text, i == 0 ? ", \"roles\": [\n" : i < n ? ",\n" : "]}\n");
+        out_flush(&text);
+    } else if (i < n && (self->format == OVERVIEW_MARKDOWN || !analysis->job.quiet)) {
+        printf(self->format == OVERVIEW_MARKDOWN ? "%s# %s\n\n" : "%sROLE %s\n", i ? "\n" : "",
+               analysis->job.run.windows[i].role);
+    }
+}
+
 static void release(struct job *job) {
     sutra_overview_free(((struct overview_analysis *)job)->overview);
 }
 
 /* ---- The command ---- */
 
-static const struct analysis_kind kind = {.page = PAGE_FIRST, .work = work, .report = report};
+static const struct analysis_kind kind = {
+    .page = PAGE_FIRST, .between_roles = between_roles, .work = work, .report = report};
 static const struct overview_analysis defaults = {.analysis = {.kind = &kind, .job.stages = analysis_stages},
                                                   .options.size = sizeof(struct sutra_overview_options)};
 

@@ -1,0 +1,100 @@
+/*
+ * runs.c - implements runs.h.
+ */
+#include "cli/runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/job.h"
+#include "cli/paths.h"
+
+bool operands_are_run(const struct operands *operands) {
+    for (unsigned i = 0; i < operands->n; i++)
+        if (path_is_folder(operands->words[i]))
+            return true;
+    return false;
+}
+
+static int compare_paths(const void *left, const void *right, void *arg) {
+    const char *const *paths = arg;
+    return strcmp(paths[*(const uint32_t *)left], paths[*(const uint32_t *)right]);
+}
+
+/* "window 6 (iteration_70), the last of 7" */
+static const char *window_text(struct arena *arena, const struct run_role *role, size_t window, bool is_named) {
+    const char *label = role->windows[window].label;
+    const char *which = is_named ? " of" : window + 1 == role->n_windows ? ", the last of" : ", the last complete of";
+    if (role->n_windows == 1)
+        return "";
+    return arena_format(arena, "window %zu%s%s%s%s %zu", window, label ? " (" : "", label ? label : "",
+                        label ? ")" : "", which, role->n_windows);
+}
+
+static enum sutra_status describe_window(const struct run *run, const struct run_role *role, size_t window,
+                                         bool is_named, struct chosen_window *chosen, struct sutra_error *error) {
+    struct arena *arena = run->arena;
+    const struct run_window *of = &role->windows[window];
+    const char **paths = arena_alloc(arena, of->n_traces, sizeof *paths);
+    int64_t *ranks = arena_alloc(arena, of->n_traces, sizeof *ranks);
+    uint32_t *sorted = arena_alloc(arena, of->n_traces, sizeof *sorted);
+    TRY(arena_status(arena, error));
+    for (size_t i = 0; i < of->n_traces; i++) {
+        paths[i] = of->traces[i]->file;
+        ranks[i] = of->traces[i]->rank;
+        sorted[i] = (uint32_t)i;
+    }
+    qsort_r(sorted, of->n_traces, sizeof *sorted, compare_paths, paths);
+    *chosen = (struct chosen_window){.run = run->path,
+                                     .role = run->n_roles > 1 ? role->name : NULL,
+                                     .label = of->label,
+                                     .text = window_text(arena, role, window, is_named),
+                                     .window = window,
+                                     .n_windows = role->n_windows,
+                                     .n_skipped = run->n_skipped,
+                                     .is_default = window == role->default_window,
+                                     .paths = paths,
+                                     .ranks = ranks,
+                                     .sorted = sorted,
+                                     .n = of->n_traces};
+    return arena_status(arena, error);
+}
+
+static enum sutra_status list_windows(struct run_inputs *inputs, const struct run_selection *selection,
+                                      struct sutra_error *error) {
+    const struct run *run = &inputs->run;
+    for (size_t i = 0; i < run->n_picks; i++)
+        inputs->n += run->picks[i].n;
+    inputs->windows = arena_alloc(run->arena, inputs->n, sizeof *inputs->windows);
+    TRY(arena_status(run->arena, error));
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_picks; i++)
+        for (size_t k = 0; k < run->picks[i].n; k++)
+            TRY(describe_window(run, run->picks[i].role, run->picks[i].first + k, selection->window != NULL,
+                                &inputs->windows[n++], error));
+    return SUTRA_OK;
+}
+
+int run_inputs_open(struct job *job, const struct operands *operands, const struct run_selection *selection,
+                    struct run_inputs *inputs) {
+    struct sutra_context *context;
+    struct sutra_error error;
+    struct run *run = &inputs->run;
+    run->skipped_folder = job->output;
+    if (job_create_context(job, &context, &error))
+        return job_fail(job, &error);
+    enum sutra_status status = run_open(run, context, (const char *const *)operands->words, operands->n, &error);
+    if (!status && (run->n_roles || run->n_folders > 1)) {
+        status = run_choose(run, context, selection, &error);
+        if (!status)
+            status = list_windows(inputs, selection, &error);
+    }
+    sutra_context_free(context);
+    return status ? job_fail(job, &error) : SUTRA_OK;
+}
+
+void run_inputs_free(struct run_inputs *inputs) {
+    run_free(&inputs->run);
+    inputs->n = 0;
+}

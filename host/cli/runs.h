@@ -1,0 +1,48 @@
+/*
+ * runs.h - directories of runs as inputs of commands: the windows that --role and --window select.
+ */
+#ifndef CLI_RUNS_H
+#define CLI_RUNS_H
+
+#include "cli/command.h"
+#include "context/context.h"
+#include "run/run.h"
+
+struct job;
+
+/* Options of commands that read the directory of a run, in the struct job of the command. */
+#define JOB_ROWS_RUN                                                                                                   \
+    {"window",                                                                                                         \
+     0,                                                                                                                \
+     OPTION_TEXT,                                                                                                      \
+     "WINDOW",                                                                                                         \
+     AT(job, selection.window),                                                                                        \
+     .help = "of a run, read this profiling window: a number, a label such as iteration_30, first, or last (default: " \
+             "the last of the windows with most ranks); 'sutra info RUN' lists them"},                                 \
+    {                                                                                                                  \
+        "role", 0, OPTION_TEXT, "ROLE", AT(job, selection.role),                                                       \
+            .help = "of a run, read only the traces of engine ROLE, such as trainer or decode[0]"                      \
+    }
+
+/* The selected windows, in the order of their roles. */
+struct run_inputs {
+    struct run run;
+    struct chosen_window *windows; /* in the arena of the run */
+    size_t n;
+};
+
+/* Whether an operand is a directory: then the operands are a run. */
+bool operands_are_run(const struct operands *operands);
+
+/* Opens the run in the operands, and selects windows. Returns SUTRA_OK, or another exit code after reporting the error. A
+ * directory without subdirectories and traces is no error here. Call run_inputs_free() in any case. */
+int run_inputs_open(struct job *job, const struct operands *operands, const struct run_selection *selection,
+                    struct run_inputs *inputs);
+void run_inputs_free(struct run_inputs *inputs);
+
+/* Whether the files of the operands are read as they always were: a flat run, or no traces. */
+static inline bool run_inputs_are_plain(const struct run_inputs *inputs) {
+    return inputs->run.is_flat || inputs->n == 0;
+}
+
+#endif
