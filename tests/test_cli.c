@@ -14,6 +14,7 @@
 #include "cli/job.c"
 #include "cli/paths.c"
 #include "cli/progress.c"
+#include "cli/runs.c"
 #include "text/names.h"
 #include "unit.h"
 

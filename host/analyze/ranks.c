@@ -340,8 +340,9 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
     const struct rank_tasks *tasks = run->tasks;
     struct rank_task *task = &tasks->list[number];
     struct trace_head head = {.side = SIDE_UNKNOWN};
-    const int64_t chosen = chosen_rank(run->context->window, task->path);
-    if (chosen >= 0)
+    int64_t chosen;
+    const bool is_chosen = chosen_window_of(run->context->window, task->path, &chosen);
+    if (is_chosen)
         head = (struct trace_head){.side = SIDE_DEVICE, .rank = chosen};
     else if (task->texts)
         head = (struct trace_head){.side = SIDE_DEVICE, .rank = task->texts->list[task->text].rank};
@@ -364,7 +365,7 @@ static enum sutra_status read_trace(const struct rank_run *run, size_t number, s
     task->validity = *(*trace)->validity;
     task->is_idle = task->validity.n_activities == 0;
     task->rank = rank_number(*trace, task->path, number, &task->source);
-    if (chosen >= 0) {
+    if (is_chosen) {
         task->rank = chosen;
         task->source = SUTRA_RANK_NAME;
     }

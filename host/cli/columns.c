@@ -2,6 +2,7 @@
  * columns.c - `sutra columns`: writes the events or launches of a device trace, or the nodes of a host trace or of ET+,
  * as columns to an Arrow file.
  */
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "cli/paths.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
+#include "run/run.h"
 #include "sutra/sutra.h"
 #include "text/strings.h"
 
@@ -20,10 +22,14 @@
 enum columns_table { TABLE_EVENTS, TABLE_NODES, TABLE_LAUNCHES };
 static const char *const tables[] = {"events", "nodes", "launches", NULL};
 
+#define RANK_ANY UINT64_MAX
+
 struct columns_job {
     struct job job;
     int table; /* enum columns_table, or -1: by the kind of the trace */
     struct option_list names, args;
+    const char *path; /* of the selected trace of a run */
+    uint64_t rank;    /* of a run; RANK_ANY: not selected */
     struct sutra_device_trace *device;
     struct sutra_host_trace *host;
     struct sutra_profile *profile;
@@ -51,6 +57,8 @@ static const struct option_row options[] = {
      .help = "write only the columns that are named (default: all except ids as text)"},
     {"arg", 'a', OPTION_LIST, "NAME", AT(columns_job, args),
      .help = "add the member NAME of the events' args, or the attribute NAME of the nodes, as a column"},
+    JOB_ROWS_RUN,
+    {"rank", 0, OPTION_NUMBER, "N", AT(columns_job, rank), .maximum = INT64_MAX, .help = "of a run, write rank N"},
     JOB_ROW_FORCE,
     JOB_ROW_THREADS,
     JOB_ROW_LENIENT,
@@ -71,7 +79,42 @@ static int check(struct job *job) {
                             "'python3 -m pysutra.parquet %.*s.arrow'",
                             out, length, out, length, out);
     }
+    if (operands_are_run(&job->operands)) {
+        job->n_inputs = 0;
+        return run_check_output(&job->operands, out);
+    }
     return job_spool_operand(job);
+}
+
+/* Replaces the directory of a run by the one trace that the options select. */
+static int select_trace(struct columns_job *columns) {
+    struct job *job = &columns->job;
+    struct run_inputs *inputs = &job->run;
+    const struct run_trace *selected = NULL;
+    size_t n = 0;
+    job->selection.needs_one_role = true;
+    if (!job->selection.window)
+        job->selection.window = "all";
+    TRY_CODE(run_inputs_open(job, &job->operands, &job->selection, inputs));
+    const struct run_pick *pick = &inputs->run.picks[0];
+    for (size_t i = pick->first; i < pick->first + pick->n; i++)
+        for (size_t k = 0; k < pick->role->windows[i].n_traces; k++) {
+            const struct run_trace *trace = pick->role->windows[i].traces[k];
+            if (columns->rank == RANK_ANY || trace->rank == (int64_t)columns->rank) {
+                selected = trace;
+                n++;
+            }
+        }
+    if (n == 0)
+        return message_fail(SUTRA_DATA, "%s: no rank %" PRIu64 " in the selected windows: 'sutra info %s' lists them",
+                            inputs->run.path, columns->rank, inputs->run.path);
+    if (n > 1)
+        return message_fail(SUTRA_DATA, "%s: %zu traces: select one with --window and --rank, or name it",
+                            inputs->run.path, n);
+    columns->path = selected->file;
+    job->inputs = &columns->path;
+    job->n_inputs = 1;
+    return SUTRA_OK;
 }
 
 /* Reads the trace, and fills the stream with its rows. */
@@ -107,6 +150,8 @@ static int write_columns(struct job *job) {
     struct ArrowArrayStream stream;
     struct sutra_error error;
     uint64_t n_rows = 0;
+    if (operands_are_run(&job->operands))
+        TRY_CODE(select_trace(columns));
     if (job_open(job, job->output, &error) || fill_stream(columns, &stream, &error) ||
         sutra_columns_write(job->context, &stream, job->output, &n_rows, &job->figures.output_bytes, &error))
         return job_fail(job, &error);
@@ -134,15 +179,17 @@ static void release(struct job *job) {
     sutra_device_trace_free(columns->device);
 }
 
-static const struct columns_job columns_defaults = {.job = {.stages = stages_columns}, .table = -1};
+static const struct columns_job columns_defaults = {.job = {.stages = stages_columns}, .table = -1, .rank = RANK_ANY};
 
-static const char *const synopses[] = {"TRACE -o OUT.arrow [OPTIONS]", NULL};
+static const char *const synopses[] = {"TRACE -o OUT.arrow [OPTIONS]",
+                                       "RUN -o OUT.arrow [--role ROLE] [--window WINDOW] --rank N [OPTIONS]", NULL};
 static const char *const description[] = {
     "Writes a trace as columns to an Arrow file, which pandas, polars, DuckDB and pyarrow open. Rows are in file order; "
     "rows of events and launches refer to events by their index in the trace.",
     "Events: ts, dur, name, category, phase, kind, pid, tid, stream, device, correlation, external_id, rf_id. Nodes: id, "
     "name, parent, rf_id. Launches: kind (launch or operator), from_event, to_event: GPU activities with their launch "
     "calls and operators.",
+    "Of the directory of a run, --role, --window and --rank select the trace.",
     "Parquet: 'python3 -m pysutra.parquet OUT.arrow' converts the file.",
     NULL,
 };

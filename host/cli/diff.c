@@ -35,6 +35,9 @@ struct diff_analysis {
     double fail_above_percent; /* NaN: no limit */
     struct option_list map;
     struct sutra_rename renames[LIST_MAX]; /* of map */
+    struct run_inputs runs[2];
+    const char *names[2];
+    const char *window_b;
     struct trace_list sides[2];
     struct sutra_diff *diff; /* or with --compat: */
     struct sutra_hta_compare *hta;
@@ -479,7 +482,6 @@ static enum sutra_status print_json(struct sutra_context *context, const struct 
 
 static int check(struct analysis *analysis) {
     struct diff_analysis *self = (struct diff_analysis *)analysis;
-    const struct operands *operands = &analysis->job.operands;
     if (self->compat && !analysis->job.output)
         return message_fail(SUTRA_USAGE, "--compat needs --output: it only writes tables");
     if (self->compat && (self->fail_above || self->fail_on_unclear || self->format))
@@ -499,8 +501,46 @@ static int check(struct analysis *analysis) {
         if (end == self->fail_above || *end || !(self->fail_above_percent >= 0) || isinf(self->fail_above_percent))
             return message_fail(SUTRA_USAGE, "--fail-above '%s': expected a percentage such as 5%%", self->fail_above);
     }
-    for (unsigned side = 0; side < 2; side++)
-        TRY_CODE(trace_list_make(&self->sides[side], &(struct operands){1, &operands->words[side]}, NAMES_JSON));
+    return SUTRA_OK;
+}
+
+/* Lists the traces of both sides. A side may be a run: then its name contains the window. */
+static int list_traces(struct analysis *analysis) {
+    struct diff_analysis *self = (struct diff_analysis *)analysis;
+    struct job *job = &analysis->job;
+    for (unsigned side = 0; side < 2; side++) {
+        struct operands one = {.words = &job->operands.words[side], .n = 1};
+        struct run_selection selection = {
+            .role = job->selection.role, .window = job->selection.window, .needs_one_role = true};
+        struct run_inputs *run = &self->runs[side];
+        if (side == 1 && self->window_b)
+            selection.window = self->window_b;
+        self->names[side] = one.words[0];
+        if (operands_are_run(&one))
+            TRY_CODE(run_inputs_open(job, &one, &selection, run));
+        if (run_inputs_are_plain(run)) {
+            TRY_CODE(trace_list_make(&self->sides[side], &one, NAMES_JSON));
+            continue;
+        }
+        struct chosen_window *window = &run->windows[0];
+        const struct operands files = {.words = (char **)window->paths, .n = (unsigned)window->n};
+        TRY_CODE(trace_list_make(&self->sides[side], &files, NAMES_JSON));
+        window->other = job->window;
+        job->window = window;
+        if (*window->text)
+            self->names[side] =
+                arena_format(run->run.arena, "%s, window %zu%s%s%s", one.words[0], window->window,
+                             window->label ? " (" : "", window->label ? window->label : "", window->label ? ")" : "");
+        if (!self->names[side])
+            return message_fail(SUTRA_SYSTEM, "out of memory");
+    }
+    const struct trace_list *sides = self->sides;
+    const struct operands both = {.words = sides[0].paths, .n = (unsigned)sides[0].n};
+    const struct operands second = {.words = sides[1].paths, .n = (unsigned)sides[1].n};
+    TRY_CODE(trace_list_make(&job->traces, &both, NAMES_JSON));
+    TRY_CODE(trace_list_add(&job->traces, &second, NAMES_JSON));
+    job->inputs = (const char *const *)job->traces.paths;
+    job->n_inputs = job->traces.n;
     return SUTRA_OK;
 }
 
@@ -561,8 +601,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     if (job->output)
         TRY(analysis_write_tables(analysis, SUTRA_RESULT(self->diff), RANK_ALL, error));
     if (job->output && !analysis->no_report)
-        TRY(sutra_report_write_diff(job->context, self->diff, job->operands.words[0], job->operands.words[1],
-                                    analysis->results.path, &n_bytes, error));
+        TRY(sutra_report_write_diff(job->context, self->diff, self->names[0], self->names[1], analysis->results.path,
+                                    &n_bytes, error));
     job->figures.output_bytes += n_bytes;
     return SUTRA_OK;
 }
@@ -584,7 +624,7 @@ static int report_gate(const struct diff_analysis *self, const struct sutra_diff
 static int report(struct analysis *analysis) {
     const struct diff_analysis *self = (const struct diff_analysis *)analysis;
     const struct job *job = &analysis->job;
-    const struct diff_names names = {{job->operands.words[0], job->operands.words[1]}, job->output};
+    const struct diff_names names = {{self->names[0], self->names[1]}, job->output};
     struct sutra_diff_summary summary = {.size = sizeof summary};
     struct diff_gate gate = {0};
     struct sutra_error error;
@@ -612,11 +652,14 @@ static void release(struct job *job) {
     sutra_hta_compare_free(self->hta);
     trace_list_free(&self->sides[0]);
     trace_list_free(&self->sides[1]);
+    run_inputs_free(&self->runs[0]);
+    run_inputs_free(&self->runs[1]);
 }
 
 /* ---- The command ---- */
 
-static const struct analysis_kind kind = {.page = PAGE_FIRST, .check = check, .work = work, .report = report};
+static const struct analysis_kind kind = {
+    .page = PAGE_FIRST, .list = list_traces, .check = check, .work = work, .report = report};
 static const struct diff_analysis defaults = {
     .analysis = {.kind = &kind, .job.stages = analysis_stages, .repeats_inputs = true}};
 
@@ -642,6 +685,8 @@ static const struct option_row options[] = {
          "hta: write the TraceDiff tables of Holistic Trace Analysis, for the first step of the first rank of each side "
          "(default: none)"},
     ANALYSIS_ROWS_PART,
+    {"window-b", 0, OPTION_TEXT, "WINDOW", AT(diff_analysis, window_b),
+     .help = "of the run B, read this window (default: the window of --window, else the default window)"},
     {"step-b", 0, OPTION_TEXT, "N", AT(diff_analysis, step_b),
      .help = "compare step N of B (default: the step of --step)"},
     ANALYSIS_ROWS_WHERE,
@@ -656,6 +701,8 @@ static const char *const description[] = {
     "All times are means per step, over all profiler steps and ranks. A trace without steps counts as one step. GPU "
     "activity belongs to the step that launched it. A difference is unclear if it is less than twice its standard "
     "error over the steps of both sides.",
+    "Of the directory of a run, the last of the windows with most ranks is compared, or the windows of --window and "
+    "--window-b; RUN RUN compares two windows of one run.",
     "Call paths are aligned by equal subpaths, then by names, regardless of wrapping calls. Each row lists the kernels "
     "of A and B at a call path. The rows of each table add up to the total difference.",
     NULL,
@@ -663,6 +710,7 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra diff before.json.gz after.json.gz", "print the effect of a change"},
     {"sutra diff before/ after/ -o results", "compare two jobs: write all tables and a report"},
+    {"sutra diff run run --window 3 --window-b 7", "compare two profiling windows of one run"},
     {"sutra diff main.json.gz branch.json.gz --fail-above 5% -q", "fail a CI job on a regression"},
     {"sutra diff main.json.gz branch.json.gz --fail-above 5% --fail-on-unclear -q",
      "also fail if the measurement is too noisy"},

@@ -73,6 +73,24 @@ int job_use_window(struct job *job, const struct chosen_window *window) {
     return exit_code;
 }
 
+int job_join_roles(struct job *job) {
+    struct chosen_window *windows = job->run.windows;
+    int64_t first_rank = 0;
+    if (run_inputs_are_plain(&job->run))
+        return SUTRA_OK;
+    for (size_t i = 0; i < job->run.n; i++) {
+        const struct operands files = {.words = (char **)windows[i].paths, .n = (unsigned)windows[i].n};
+        if (i > 0)
+            TRY_CODE(trace_list_add(&job->traces, &files, NAMES_JSON));
+        windows[i].other = i + 1 < job->run.n ? &windows[i + 1] : NULL;
+        windows[i].first_rank = first_rank;
+        first_rank += windows[i].ranks[windows[i].n - 1] + 1; /* ascending */
+    }
+    job->inputs = (const char *const *)job->traces.paths;
+    job->n_inputs = job->traces.n;
+    return SUTRA_OK;
+}
+
 int job_list_inputs(struct job *job, enum trace_names names) {
     if (names == NAMES_JSON && operands_are_run(&job->operands)) {
         TRY_CODE(run_inputs_open(job, &job->operands, &job->selection, &job->run));

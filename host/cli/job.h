@@ -198,6 +198,8 @@ void message_note(const char *text);
 /* Lists the operands, with directories replaced by their files, as the inputs of the job. With NAMES_JSON, directories are
  * a run: the inputs are the traces of its first selected window. */
 int job_list_inputs(struct job *job, enum trace_names names);
+/* Makes the traces of the windows of all roles the inputs; their ranks get different numbers. */
+int job_join_roles(struct job *job);
 /* The same for any window of a run. */
 int job_use_window(struct job *job, const struct chosen_window *window);
 /* The statistics (may be NULL) must overwrite neither an input nor the output; elements may be NULL. */

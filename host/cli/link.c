@@ -100,6 +100,13 @@ static const struct option_row options[] = {
     {"match-step", 0, OPTION_TEXT, "STEP", AT(link_job, options.match_step),
      .help = "match by names with the operators of the profiler step STEP only, such as ProfilerStep#3 or 3",
      .group = group_more},
+    {"window", 0, OPTION_TEXT, "WINDOW", AT(job, selection.window),
+     .help =
+         "of a run, link this profiling window: a number, a label, first or last, or all into DIR/window-N (default: "
+         "the last of the windows with most ranks); 'sutra info RUN' lists them",
+     .group = jobs},
+    {"role", 0, OPTION_TEXT, "ROLE", AT(job, selection.role),
+     .help = "of a run with several engines, link the traces of engine ROLE", .group = jobs},
     {"ranks", 0, OPTION_FILE, "TABLE", AT(link_job, table),
      .help = "read the ranks of a job from TABLE instead of directories; each line contains rank, host trace and "
              "device trace, separated by tabs",
@@ -249,6 +256,8 @@ static int check(struct job *job) {
     link->is_job = link->table || link->combine || (traces[HOST_TRACE] && path_is_folder(traces[HOST_TRACE])) ||
                    (traces[DEVICE_TRACE] && path_is_folder(traces[DEVICE_TRACE]));
     TRY_CODE(check_astra(link));
+    if (link->is_job && traces[HOST_TRACE] && !traces[DEVICE_TRACE] && path_is_folder(traces[HOST_TRACE]))
+        link->pair.traces[DEVICE_TRACE] = traces[HOST_TRACE]; /* a run with both */
     if (link->is_job) {
         char name[RANK_FILE_MAX];
         rank_file_name(0, link_extensions[link->format], name);
@@ -470,6 +479,7 @@ static const struct link_job defaults = {
 static const char *const synopses[] = {
     "HOST DEVICE -o OUT [OPTIONS]",
     "HOSTS DEVICES -o DIR [OPTIONS]",
+    "RUN -o DIR [OPTIONS]",
     "--chakra-host-trace HOST --chakra-device-trace DEVICE --output-file OUT [OPTIONS]",
     NULL,
 };
@@ -501,6 +511,7 @@ static const struct example examples[] = {
     {"sutra link host.json.gz device.json.gz -o linked.json.zst --stats stats.json",
      "read and write compressed files, and write statistics"},
     {"sutra link hosts devices -o linked --format et", "link all ranks of a job"},
+    {"sutra link run -o linked", "link the ranks of a run, whose directories contain both kinds of traces"},
     {"sutra link hosts devices -o job --format et --astra network", "write a job for ASTRA-sim's network model"},
     {"zcat host.json.gz | sutra link - device.json -o - --quiet | less", "link in a pipe"},
     {0},

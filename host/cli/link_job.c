@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "job/job.h"
+#include "run/trace_name.h"
 #include "text/quantities.h"
 
 const char *const link_formats[] = {"json", "json.gz", "json.zst", "et", "et.gz", "et.zst", NULL};
@@ -61,9 +63,8 @@ int link_check_job(struct link_job *link) {
             return message_fail(SUTRA_USAGE, "--ranks names all traces: unexpected argument '%s'",
                                 traces[0] ? traces[0] : traces[1]);
     } else {
-        if (!traces[0] || !traces[1])
-            return message_fail(SUTRA_USAGE, "the directory of the %s traces is missing; see '%s --help'",
-                                traces[0] ? "device" : "host", called);
+        if (!traces[0])
+            return message_fail(SUTRA_USAGE, "the directory of the host traces is missing; see '%s --help'", called);
         for (size_t i = 0; i < 2; i++)
             if (!path_is_folder(traces[i]))
                 return message_fail(SUTRA_USAGE,
@@ -80,20 +81,59 @@ int link_check_job(struct link_job *link) {
 
 /* ---- The plan ---- */
 
-/* Pairs the files of both directories. */
+/* Whether the window labels of two paths do not contradict each other. */
+static bool labels_agree(const struct trace_name *host, const char *label) {
+    struct trace_name of_window;
+    char path[300];
+    if (!label || !host->has_label)
+        return true;
+    snprintf(path, sizeof path, "%.280s/rank0.json", label);
+    trace_name_read(path, -1, &of_window);
+    return host->label == of_window.label &&
+           (host->label != NAME_NONE || strcmp(host->label_text, of_window.label_text) == 0);
+}
+
+/* Pairs the device traces of a window of a run with the host traces of the run. */
+static enum sutra_status pair_window(struct ranks_run *run, const struct chosen_window *window,
+                                     struct sutra_error *error) {
+    const struct run *of = &run->job->run.run;
+    char **paths = arena_alloc(&run->plan.arena, of->n_skipped, sizeof *paths);
+    int64_t *ranks = arena_alloc(&run->plan.arena, of->n_skipped, sizeof *ranks);
+    size_t n = 0;
+    TRY(arena_status(&run->plan.arena, error));
+    for (size_t i = 0; i < of->n_skipped; i++) {
+        struct trace_name name;
+        if (of->skipped[i].kind != RUN_HOST)
+            continue;
+        trace_name_read(of->skipped[i].path, -1, &name);
+        if (!labels_agree(&name, window->label))
+            continue;
+        paths[n] = (char *)of->skipped[i].file;
+        ranks[n++] = name.rank != NAME_NONE             ? name.rank
+                     : name.directory_rank != NAME_NONE ? name.directory_rank
+                                                        : name.number;
+    }
+    const struct trace_files hosts = {.paths = paths, .n = n, .ranks = ranks},
+                             devices = {.paths = (char *const *)window->paths, .n = window->n, .ranks = window->ranks};
+    return job_plan_pair(&run->plan, &hosts, &devices, error);
+}
+
+/* Pairs the files of both directories, or of the selected window of a run. */
 static int pair_folders(struct ranks_run *run) {
     struct trace_list lists[2] = {{0}};
     const char *const *traces = run->link->pair.traces;
     struct sutra_error error;
     int exit_code = SUTRA_OK;
+    if (run->job->window)
+        return pair_window(run, run->job->window, &error) ? message_error(&error) : SUTRA_OK;
     for (int i = 0; i < 2 && exit_code == SUTRA_OK; i++) {
         char *folder = (char *)traces[i]; /* struct operands has words of argv */
         exit_code = trace_list_make(&lists[i], &(const struct operands){1, &folder}, NAMES_JSON);
     }
     if (exit_code == SUTRA_OK) {
         bool mixed = paths_same_folder(traces[0], traces[1]);
-        const struct trace_files hosts = {lists[0].paths, lists[0].n, mixed},
-                                 devices = {lists[1].paths, lists[1].n, mixed};
+        const struct trace_files hosts = {.paths = lists[0].paths, .n = lists[0].n, .mixed = mixed},
+                                 devices = {.paths = lists[1].paths, .n = lists[1].n, .mixed = mixed};
         if (job_plan_pair(&run->plan, &hosts, &devices, &error))
             exit_code = message_error(&error);
     }
@@ -386,11 +426,13 @@ static int link_and_combine(struct ranks_run *run, int exit_code) {
     return run->link->shard ? (int)run->failure : combine_records(run, run->job->output);
 }
 
-int link_ranks(struct link_job *link) {
+/* Links the ranks of a window, or of both directories. `exit_code`: of the preparation. */
+static int link_window(struct link_job *link, int exit_code) {
     struct job *job = &link->pair.job;
     struct ranks_run run = {.link = link, .job = job, .next = link->shard_index};
     struct sutra_error error;
-    int exit_code = job_open(job, NULL, &error) ? message_error(&error) : SUTRA_OK;
+    if (exit_code == SUTRA_OK && job_open(job, NULL, &error))
+        exit_code = message_error(&error);
     if (exit_code == SUTRA_OK)
         job->context->may_replace_links = true;
     if (exit_code == SUTRA_OK && link->combine) {
@@ -403,5 +445,44 @@ int link_ranks(struct link_job *link) {
     }
     progress_clear(&job->watch.progress);
     job_plan_free(&run.plan);
+    return exit_code;
+}
+
+/* Opens the run in the directories. */
+static int open_run(struct link_job *link) {
+    struct job *job = &link->pair.job;
+    char **folders = (char **)link->pair.traces;
+    const bool is_one = paths_same_folder(folders[0], folders[1]);
+    const struct operands operands = {.words = folders, .n = is_one ? 1 : 2};
+    job->selection.needs_one_role = job->selection.reads_hosts = true;
+    return run_inputs_open(job, &operands, &job->selection, &job->run);
+}
+
+int link_ranks(struct link_job *link) {
+    struct job *job = &link->pair.job;
+    int exit_code = link->table || link->combine ? SUTRA_OK : open_run(link);
+    const size_t n = run_inputs_are_plain(&job->run) ? 0 : job->run.n;
+    const bool is_all = job->selection.window && strcmp(job->selection.window, "all") == 0;
+    if (n == 1 && !is_all)
+        job->window = &job->run.windows[0];
+    if (exit_code != SUTRA_OK || n == 0 || !is_all)
+        return link_window(link, exit_code);
+    if (job->plan)
+        return message_fail(SUTRA_USAGE, "--window all: one process links all windows; several processes link one");
+    if (!link->dry_run)
+        TRY_CODE(folder_make(job->output));
+    for (size_t i = 0; i < n; i++) { /* each window as a job of its own */
+        struct link_job copy = *link;
+        char folder[PATH_MAX];
+        copy.pair.job.window = &job->run.windows[i];
+        if (link->dry_run)
+            printf("# window %zu\n", job->run.windows[i].window);
+        else
+            copy.pair.job.output = folder;
+        snprintf(folder, sizeof folder, "%s/window-%zu", link->dry_run ? "" : job->output, job->run.windows[i].window);
+        const int status = link_window(&copy, SUTRA_OK);
+        sutra_context_free(copy.pair.job.context);
+        exit_code = exit_code == SUTRA_OK ? status : exit_code;
+    }
     return exit_code;
 }

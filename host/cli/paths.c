@@ -115,8 +115,7 @@ static int is_folder_name(const struct dirent *entry) {
     return entry->d_type == DT_DIR && entry->d_name[0] != '.';
 }
 
-/* The files of a directory in which no file has the expected name, and their command: ", but it contains ...", or "". */
-static const char *describe_folder(const char *folder) {
+const char *folder_advice(const char *folder, enum trace_names names) {
     static const struct {
         int (*filter)(const struct dirent *entry);
         const char *text;
@@ -130,6 +129,10 @@ static const char *describe_folder(const char *folder) {
         {is_folder_name, ", and its directories are not searched: name one of them"},
     };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        const bool is_searched =
+            kinds[i].filter == is_json_name || kinds[i].filter == is_report_name || kinds[i].filter == is_folder_name;
+        if (names == NAMES_JSON && is_searched)
+            continue;
         struct dirent **entries = NULL;
         int n = scandir(folder, &entries, kinds[i].filter, alphasort);
         for (int k = 0; k < n; k++)
@@ -176,19 +179,23 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
                             folder);
     if (names == NAMES_REPORT)
         return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .sqlite or .rpd%s", folder,
-                            describe_folder(folder));
+                            folder_advice(folder, names));
     return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, %s.gz or .zst%s", folder,
-                        names == NAMES_SNAPSHOT ? ".pickle, .pkl, " : "", describe_folder(folder));
+                        names == NAMES_SNAPSHOT ? ".pickle, .pkl, " : "", folder_advice(folder, names));
 }
 
-int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names) {
-    *list = (struct trace_list){0};
+int trace_list_add(struct trace_list *list, const struct operands *operands, enum trace_names names) {
     int exit_code = SUTRA_OK;
     for (unsigned i = 0; i < operands->n && exit_code == SUTRA_OK; i++) {
         const char *word = operands->words[i];
         exit_code = path_is_folder(word) ? add_folder(list, word, names) : append_ranks(list, strdup(word), names);
     }
     return exit_code;
+}
+
+int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names) {
+    *list = (struct trace_list){0};
+    return trace_list_add(list, operands, names);
 }
 
 void trace_list_free(struct trace_list *list) {

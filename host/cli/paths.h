@@ -31,7 +31,12 @@ enum trace_names { NAMES_JSON, NAMES_SNAPSHOT, NAMES_ET, NAMES_REPORT };
  * subdirectories are skipped), in natural order of their names. Returns SUTRA_OK, or another exit code after reporting
  * the error. The list needs trace_list_free() in any case. */
 int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names);
+/* The same, after the traces that the list has. */
+int trace_list_add(struct trace_list *list, const struct operands *operands, enum trace_names names);
 void trace_list_free(struct trace_list *list);
+
+/* The files of a directory without traces of this kind, and their command: ", but it contains ...", or "". */
+const char *folder_advice(const char *folder, enum trace_names names);
 
 /* The maximum size of `n` files: n times the largest, or all files if they are fewer. */
 uint64_t trace_list_largest(const struct trace_list *list, size_t n);

@@ -58,6 +58,7 @@ static const struct stage_share stages_merge[] = {
     {"read ranks", 40, false}, {"merge ranks", 59, false}, {"write", 1, false}, {0}};
 
 static const struct option_row options_merge[] = {
+    JOB_ROWS_RUN,
     {"output-file", 'o', OPTION_FILE, "ALL", AT(job, output),
      .help = "write to ALL, in Perfetto's format if it ends in .pftrace, compressed if it ends in .gz or .zst; - is "
              "standard output"},
@@ -86,7 +87,12 @@ static const struct option_row options_merge[] = {
 static int check_merge(struct job *job) {
     if (!job->output)
         return message_fail(SUTRA_USAGE, "the output is missing; see '%s --help'", job->command->called);
+    if (job->selection.window && strcmp(job->selection.window, "all") == 0)
+        return message_fail(SUTRA_USAGE, "--window all: a timeline is of one window of the run");
     TRY_CODE(job_list_inputs(job, NAMES_JSON));
+    TRY_CODE(job_join_roles(job));
+    TRY_CODE(run_check_output(&job->operands, job->output));
+    TRY_CODE(run_check_output(&job->operands, job->stats));
     size_t earlier = 0, later = paths_find_duplicate(job->inputs, job->n_inputs, &earlier);
     if (later == SIZE_MAX)
         return message_fail(SUTRA_SYSTEM, "out of memory");

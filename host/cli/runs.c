@@ -3,8 +3,10 @@
  */
 #include "cli/runs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "cli/job.h"
@@ -82,16 +84,47 @@ int run_inputs_open(struct job *job, const struct operands *operands, const stru
     struct sutra_error error;
     struct run *run = &inputs->run;
     run->skipped_folder = job->output;
+    job->watch.warnings = job->log_level <= LOG_WARNING; /* also before job_start() */
     if (job_create_context(job, &context, &error))
         return job_fail(job, &error);
     enum sutra_status status = run_open(run, context, (const char *const *)operands->words, operands->n, &error);
-    if (!status && (run->n_roles || run->n_folders > 1)) {
-        status = run_choose(run, context, selection, &error);
-        if (!status)
-            status = list_windows(inputs, selection, &error);
+    const bool has_traces = !status && run->n_roles > 0;
+    if (!status && !has_traces && selection->reads_hosts && run->n_folders == operands->n) {
+        sutra_context_free(context);
+        return SUTRA_OK;
     }
+    if (!status)
+        status = run_choose(run, context, selection, &error);
+    if (!status)
+        status = list_windows(inputs, selection, &error);
     sutra_context_free(context);
-    return status ? job_fail(job, &error) : SUTRA_OK;
+    if (!status && selection->needs_one_role && job->log_level <= LOG_INFO && !run_inputs_are_plain(inputs) &&
+        inputs->n == 1 && *inputs->windows[0].text) /* the headline of the verdict names the window */
+        fprintf(stderr, "sutra: %s: %s\n", run->path, inputs->windows[0].text);
+    if (!status)
+        return SUTRA_OK;
+    if (status == SUTRA_NO_INPUT && !has_traces && operands->n == 1 && run->n_folders > 0) {
+        const size_t length = strlen(error.message);
+        snprintf(error.message + length, sizeof error.message - length, "%s",
+                 folder_advice(operands->words[0], NAMES_JSON));
+    }
+    return job_fail(job, &error);
+}
+
+int run_check_output(const struct operands *operands, const char *output) {
+    struct stat found;
+    char *file = output && stat(output, &found) == 0 && S_ISREG(found.st_mode) ? realpath(output, NULL) : NULL;
+    int exit_code = SUTRA_OK;
+    for (unsigned i = 0; i < operands->n && file && exit_code == SUTRA_OK; i++) {
+        char *folder = path_is_folder(operands->words[i]) ? realpath(operands->words[i], NULL) : NULL;
+        const size_t length = folder ? strlen(folder) : 0;
+        if (folder && strncmp(file, folder, length) == 0 && (file[length] == '/' || length == 1))
+            exit_code = message_fail(SUTRA_USAGE, "%s: a file of the run %s: it would be overwritten", output,
+                                     operands->words[i]);
+        free(folder);
+    }
+    free(file);
+    return exit_code;
 }
 
 void run_inputs_free(struct run_inputs *inputs) {

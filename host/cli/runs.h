@@ -34,11 +34,14 @@ struct run_inputs {
 /* Whether an operand is a directory: then the operands are a run. */
 bool operands_are_run(const struct operands *operands);
 
-/* Opens the run in the operands, and selects windows. Returns SUTRA_OK, or another exit code after reporting the error. A
- * directory without subdirectories and traces is no error here. Call run_inputs_free() in any case. */
+/* Opens the run in the operands, and selects windows. Returns SUTRA_OK, or another exit code after reporting the error. Call run_inputs_free() in any case. */
 int run_inputs_open(struct job *job, const struct operands *operands, const struct run_selection *selection,
                     struct run_inputs *inputs);
 void run_inputs_free(struct run_inputs *inputs);
+
+/* Refuses an output (may be NULL) that is an existing file below a directory in the operands: it may be a trace that is not
+ * selected. Returns SUTRA_OK, or SUTRA_USAGE after reporting the error. */
+int run_check_output(const struct operands *operands, const char *output);
 
 /* Whether the files of the operands are read as they always were: a flat run, or no traces. */
 static inline bool run_inputs_are_plain(const struct run_inputs *inputs) {

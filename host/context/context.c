@@ -362,13 +362,18 @@ void sutra_context_free(struct sutra_context *context) {
     free(context);
 }
 
-int64_t chosen_rank(const struct chosen_window *window, const char *path) {
-    struct bisection at = {0, window ? (uint32_t)window->n : 0};
-    const uint32_t n = at.high;
-    while (at.low < at.high)
-        bisect(&at, strcmp(window->paths[window->sorted[bisect_middle(at)]], path) < 0);
-    const bool is_found = at.low < n && strcmp(window->paths[window->sorted[at.low]], path) == 0;
-    return is_found ? window->ranks[window->sorted[at.low]] : -1;
+const struct chosen_window *chosen_window_of(const struct chosen_window *window, const char *path, int64_t *rank) {
+    for (; window; window = window->other) {
+        const uint32_t n = (uint32_t)window->n;
+        struct bisection at = {0, n};
+        while (at.low < at.high)
+            bisect(&at, strcmp(window->paths[window->sorted[bisect_middle(at)]], path) < 0);
+        if (at.low < n && strcmp(window->paths[window->sorted[at.low]], path) == 0) {
+            *rank = window->first_rank + window->ranks[window->sorted[at.low]];
+            return window;
+        }
+    }
+    return NULL;
 }
 
 void stage_begin(struct sutra_context *context, const char *name, uint64_t total) {

@@ -82,10 +82,12 @@ struct chosen_window {
     const int64_t *ranks;
     const uint32_t *sorted;
     size_t n;
+    int64_t first_rank;                /* added to the ranks, so that the ranks of several roles differ */
+    const struct chosen_window *other; /* whose traces are read with it, or NULL */
 };
 
-/* The rank of a trace; -1: it is of no window. */
-int64_t chosen_rank(const struct chosen_window *window, const char *path);
+/* The window of a trace, among a window and its others, and the rank there, with first_rank; NULL: it is of none. */
+const struct chosen_window *chosen_window_of(const struct chosen_window *window, const char *path, int64_t *rank);
 
 #define STAGES_MAX 32
 

@@ -79,9 +79,13 @@ static enum sutra_status read_heads(struct job_plan *plan, const struct trace_fi
             skip(plan, path, "%s", why.message);
         else if (status)
             return error_copy(error, status, &why);
-        else if (file->head.side == side)
+        else if (file->head.side == side) {
+            if (given->ranks)
+                file->number = given->ranks[i];
+            if (given->ranks && side == SIDE_DEVICE)
+                file->head.rank = given->ranks[i];
             ++*n_files;
-        else if (given->mixed && file->head.side != SIDE_UNKNOWN)
+        } else if (given->mixed && file->head.side != SIDE_UNKNOWN)
             continue;
         else if (file->head.bytes == 0)
             skip(plan, path, "is empty");

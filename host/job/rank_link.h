@@ -72,7 +72,8 @@ struct job_plan {
 struct trace_files {
     char *const *paths;
     size_t n;
-    bool mixed; /* traces of the other side are ignored, not listed as skipped */
+    bool mixed;           /* traces of the other side are ignored, not listed as skipped */
+    const int64_t *ranks; /* of the traces, NOT_RECORDED: unknown; NULL: by heads and names */
 };
 
 /* Pairs the files, and copies their names. Unreadable files are skipped. If there is one device trace but several

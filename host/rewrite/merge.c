@@ -63,8 +63,9 @@ static enum sutra_status read_rank(void *arg, struct rank_run *run, size_t numbe
                                 .n_events = trace->events.n};
     rank_run_wait(run, number);
     rank->first_call = merged->calls.n;
-    enum sutra_status status =
-        collective_calls_read(&merged->calls, context, trace, merged->tasks.list[number].rank, error);
+    enum sutra_status status = SUTRA_OK;
+    if (!merged->window) /* roles have groups with the same names */
+        status = collective_calls_read(&merged->calls, context, trace, merged->tasks.list[number].rank, error);
     rank->n_calls = merged->calls.n - rank->first_call;
     uint64_t n_bytes = (uint64_t)trace->events.capacity * DEVICE_EVENT_BYTES + trace->strings.bytes_capacity +
                        (source->mapping ? 0 : source->size);
@@ -226,9 +227,17 @@ static void end_piece(struct rank_writer *writer) {
     writer->out = (struct buffer){0};
 }
 
+/* With several roles, ranks have the number of their role. */
+static struct merge_name name_of_rank(const struct sutra_merged *merged, size_t number) {
+    const struct rank_task *task = &merged->tasks.list[number];
+    int64_t rank;
+    const struct chosen_window *of = merged->window ? chosen_window_of(merged->window, task->path, &rank) : NULL;
+    return of ? (struct merge_name){of->role, " ", rank - of->first_rank} : (struct merge_name){"", "", task->rank};
+}
+
 static void write_events(struct rank_writer *writer, const uint8_t *kept) {
     struct merge_rank *rank = writer->rank;
-    merge_lanes_write(&writer->lanes, writer->trace, writer->merged->tasks.list[writer->number].rank, rank->position,
+    merge_lanes_write(&writer->lanes, writer->trace, name_of_rank(writer->merged, writer->number), rank->position,
                       &writer->out);
     for (row_t event = 0, passed = 0; event < writer->trace->events.n && !writer->failed; event++) {
         if (kept[event]) {
@@ -459,6 +468,10 @@ enum sutra_status sutra_merge(struct sutra_context *context, const char *const *
     TRY_ALLOC(made, error);
     enum sutra_status status = options_copy(&form, options, &made->options, error);
     made->options.memory = made->options.memory ? made->options.memory : HELD_BYTES;
+    made->window = context->window && context->window->other ? context->window : NULL;
+    if (made->window)
+        context_warn(context,
+                     "several roles: clocks are not aligned, and collectives have no arrows (--role selects one)");
     made->selects = !status && made->options.selection;
     if (made->selects)
         status = selection_copy_options(made->options.selection, &made->selection, error);

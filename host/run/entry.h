@@ -29,6 +29,7 @@ struct entry {
     int64_t world_size; /* 0: not recorded */
     int32_t coordinates[N_COORDINATES];
     bool has_coordinates, has_dp, has_rank, is_several, is_compressed, is_report;
+    bool is_nested;          /* in a directory below an argument */
     uint32_t stream, window; /* of its engine */
 };
 

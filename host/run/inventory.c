@@ -97,7 +97,8 @@ struct walk {
     unsigned n_devices;
     struct stat output; /* the directory that is not searched */
     bool has_output;
-    size_t n_relative; /* bytes of the paths before the part that is relative to the run */
+    size_t n_argument; /* bytes of the paths before the part that is relative to the argument, */
+    size_t n_relative; /* and to the run */
     struct folder folders[DEPTH_MAX_FOLDERS + 2];
     unsigned depth;
     struct link {
@@ -187,7 +188,8 @@ static enum sutra_status add_file(struct walk *walk, const char *path, const str
         return SUTRA_OK;
     }
     const struct run_trace trace = {.file = path, .path = path + walk->n_relative, .bytes = (uint64_t)found->st_size};
-    return add_entry(inventory, &(struct entry){.trace = trace}, error);
+    const bool is_nested = strchr(path + MIN(walk->n_argument, strlen(path)), '/') != NULL;
+    return add_entry(inventory, &(struct entry){.trace = trace, .is_nested = is_nested}, error);
 }
 
 /* Enters a file or directory that is met; a symbolic link is kept for later. */
@@ -288,7 +290,8 @@ static enum sutra_status walk_arguments(struct run *run, struct sutra_context *c
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < n && !status; i++) {
         const size_t length = strlen(arguments[i]);
-        walk.n_relative = n > 1 ? 0 : length + (length && arguments[i][length - 1] != '/');
+        walk.n_argument = length + (length && arguments[i][length - 1] != '/');
+        walk.n_relative = n > 1 ? 0 : walk.n_argument;
         status = walk_argument(&walk, arguments[i], error);
     }
     while (walk.depth > 0)
@@ -632,12 +635,14 @@ static int sign(int64_t a, int64_t b) {
     return (a > b) - (a < b);
 }
 
-/* Whether two traces have the same rank, coordinates and number. */
+/* Whether two traces have the same process id and rank, or without a rank the same coordinates and number. */
 static int compare_identities(const void *left, const void *right, void *arg) {
     const struct entry *a = entry_at(left), *b = entry_at(right);
     (void)arg;
     int order = sign(a->trace.pid, b->trace.pid);
     order = order ? order : sign(a->recorded_rank, b->recorded_rank);
+    if (order || a->recorded_rank != NAME_NONE)
+        return order;
     order = order ? order : sign(a->has_coordinates, b->has_coordinates);
     order = order ? order : memcmp(a->coordinates, b->coordinates, sizeof a->coordinates);
     return order ? order : sign(a->number, b->number);
@@ -793,7 +798,7 @@ static bool is_flat(const struct run *run) {
         const bool is_skipped = entry->settled == RUN_HOST || entry->settled == RUN_MALFORMED ||
                                 entry->settled == RUN_CHAKRA || entry->settled == RUN_SNAPSHOT ||
                                 entry->settled == RUN_OTHER || entry->settled == RUN_REPORT;
-        if (entry->settled != RUN_OTHER && strchr(entry->trace.path, '/') && !entry->is_report)
+        if (entry->settled != RUN_OTHER && entry->is_nested)
             return false;
         if (!is_skipped && (entry->settled != RUN_TRACE || !(entry->is_report || is_plain_rank(entry))))
             return false;
@@ -813,7 +818,8 @@ static enum sutra_status list_skipped(struct run *run, struct sutra_error *error
         if (entry->settled == RUN_CAPTURE)
             inventory->captures[n_captures++] = entry->trace.file;
         if (entry->settled != RUN_TRACE && entry->settled != RUN_OTHER)
-            inventory->skipped[n++] = (struct run_skipped){entry->trace.path, entry->of, entry->settled, entry->n};
+            inventory->skipped[n++] =
+                (struct run_skipped){entry->trace.path, entry->trace.file, entry->of, entry->settled, entry->n};
     }
     run->skipped = inventory->skipped;
     run->n_skipped = n;
@@ -977,7 +983,7 @@ static enum sutra_status pick_windows(struct run *run, const struct run_selectio
 }
 
 /* "3 host traces, 1 duplicate" */
-char *run_skipped_text(const struct run *run) {
+char *run_skipped_text(const struct run *run, bool without_hosts) {
     static const char *const nouns[][2] = {
         [RUN_HOST] = {"host trace", "host traces"},
         [RUN_CHAKRA] = {"Chakra file", "Chakra files"},
@@ -994,7 +1000,7 @@ char *run_skipped_text(const struct run *run) {
     struct buffer text = {0};
     for (size_t i = 0; i < run->n_skipped; i++)
         counts[run->skipped[i].kind]++;
-    for (int kind = 0; kind < RUN_OTHER; kind++)
+    for (int kind = without_hosts ? RUN_HOST + 1 : 0; kind < RUN_OTHER; kind++)
         if (counts[kind])
             buffer_format(&text, "%s%s", text.length ? ", " : "",
                           counted_text(counts[kind], nouns[kind][0], nouns[kind][1]).text);
@@ -1006,13 +1012,13 @@ char *run_skipped_text(const struct run *run) {
 }
 
 /* Reports what is skipped, and what is missing therefore. */
-static enum sutra_status report_skipped(const struct run *run, struct sutra_context *context,
+static enum sutra_status report_skipped(const struct run *run, bool reads_hosts, struct sutra_context *context,
                                         struct sutra_error *error) {
     const bool is_strict = context->options.strict;
     size_t n = 0;
     for (size_t i = 0; i < run->n_skipped; i++) {
         const struct run_skipped *skipped = &run->skipped[i];
-        n++;
+        n += !(reads_hosts && skipped->kind == RUN_HOST);
         if (is_strict && skipped->kind == RUN_MALFORMED)
             return error_file(error, SUTRA_STRICT, run->path, "%.300s: malformed", skipped->path);
         if (skipped->kind != RUN_NOT_RECORDED)
@@ -1023,7 +1029,7 @@ static enum sutra_status report_skipped(const struct run *run, struct sutra_cont
         context_warn(context, "%s: %s: GPU activity not recorded (%s): its rank is missing", run->path, skipped->path,
                      counted_text(skipped->n, "launch", "launches").text);
     }
-    char *text = n ? run_skipped_text(run) : NULL;
+    char *text = n ? run_skipped_text(run, reads_hosts) : NULL;
     if (n && !text)
         return error_memory(error);
     if (n)
@@ -1041,7 +1047,7 @@ static enum sutra_status report_skipped(const struct run *run, struct sutra_cont
 }
 
 enum sutra_status run_no_trace(const struct run *run, struct sutra_error *error) {
-    char *text = run_skipped_text(run);
+    char *text = run_skipped_text(run, false);
     TRY_ALLOC(text, error);
     const enum sutra_status status = error_file(
         error, SUTRA_NO_INPUT, run->path, "no device trace in this directory or below: %s in %s%s%.200s%s",
@@ -1064,7 +1070,7 @@ enum sutra_status run_choose(struct run *run, struct sutra_context *context, con
         if (changed)
             TRY(settle(run, context, error));
     }
-    return run->is_flat ? SUTRA_OK : report_skipped(run, context, error);
+    return run->is_flat ? SUTRA_OK : report_skipped(run, selection->reads_hosts, context, error);
 }
 
 void run_free(struct run *run) {

@@ -114,7 +114,8 @@ struct run_role {
 /* A file that is no trace of a rank. */
 struct run_skipped {
     const char *path;
-    const char *of; /* RUN_DUPLICATE: the path of the other trace; or NULL */
+    const char *file; /* the path to open */
+    const char *of;   /* RUN_DUPLICATE: the path of the other trace; or NULL */
     enum run_kind kind;
     uint64_t n; /* RUN_SEVERAL: processes; RUN_NOT_RECORDED: launches */
 };
@@ -156,6 +157,7 @@ struct run_selection {
     const char *role;   /* a name, or its part before "["; NULL: all roles */
     const char *window; /* a number, a label, "first", "last" or "all"; NULL: the default window */
     bool needs_one_role;
+    bool reads_hosts; /* the command reads host traces, too: they are not skipped */
 };
 
 /* Windows of a role: first .. first + n - 1. */
@@ -175,7 +177,7 @@ enum sutra_status run_choose(struct run *run, struct sutra_context *context, con
 enum sutra_status run_no_trace(const struct run *run, struct sutra_error *error);
 
 /* "2 host traces, 1 memory snapshot": the skipped files by reason; free() it. NULL: out of memory. */
-char *run_skipped_text(const struct run *run);
+char *run_skipped_text(const struct run *run, bool without_hosts);
 
 void run_free(struct run *run);
 

@@ -435,6 +435,7 @@ static int check_files(const struct analysis *analysis) {
     const struct job *job = &analysis->job;
     size_t earlier = 0;
     TRY_CODE(job_check_stats(job->stats, NULL, job->inputs, job->n_inputs));
+    TRY_CODE(run_check_output(&job->operands, job->stats));
     if (!analysis->repeats_inputs) {
         size_t later = paths_find_duplicate(job->inputs, job->n_inputs, &earlier);
         if (later == SIZE_MAX)
@@ -551,7 +552,7 @@ int analysis_run(struct job *job) {
     int exit_code = parse_restriction(analysis);
     job->selection.needs_one_role = !analysis->kind->between_roles || job->plan;
     if (exit_code == SUTRA_OK)
-        exit_code = job_list_inputs(job, analysis->names);
+        exit_code = analysis->kind->list ? analysis->kind->list(analysis) : job_list_inputs(job, analysis->names);
     const size_t n = run_inputs_are_plain(&job->run) ? 0 : job->run.n;
     if (exit_code != SUTRA_OK || n <= 1)
         return run_inputs(analysis, exit_code);

@@ -30,8 +30,10 @@ struct analysis_kind {
     /* Prints what is before the i-th role of a run with several, which are analyzed one after another; i == n: after the
      * last one. NULL: the analysis is of one role. */
     void (*between_roles)(const struct analysis *analysis, size_t i, size_t n);
-    /* Checks what depends on the traces and the restriction. SUTRA_OK, or another exit code after reporting the error.
-     * May be NULL. */
+    /* Lists the traces as the inputs of the job; NULL: by job_list_inputs(). This and check() return SUTRA_OK, or another
+     * exit code after reporting the error. */
+    int (*list)(struct analysis *analysis);
+    /* Checks what depends on the traces and the restriction; may be NULL. */
     int (*check)(struct analysis *analysis);
     /* Analyzes the traces in the context of the job, which is open, and writes the results if there is an output. */
     enum sutra_status (*work)(struct analysis *analysis, struct sutra_error *error);
