@@ -41,6 +41,7 @@ FLOORS = [
     ["analyze/compat/tracelens"],
     ["compare"],
     ["analyze/compat/hta", "analyze/compat/dlrm"],
+    ["run"],
     ["job"],
     ["rewrite"],
     ["arrow"],

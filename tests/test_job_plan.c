@@ -204,8 +204,8 @@ static void run_case(const struct pairing_case *one, bool mixed) {
     struct job_plan plan = {0};
     struct sutra_error error;
     size_t n_all = n_hosts + n_devices;
-    const struct trace_files all = {hosts, n_all, true}, of_host = {hosts, n_hosts, false},
-                             of_device = {devices, n_devices, false};
+    const struct trace_files all = {.paths = hosts, .n = n_all, .mixed = true},
+                             of_host = {.paths = hosts, .n = n_hosts}, of_device = {.paths = devices, .n = n_devices};
     assert_int_equal(job_plan_pair(&plan, mixed ? &all : &of_host, mixed ? &all : &of_device, &error), SUTRA_OK);
     tell_plan(&plan, pairs, left);
     assert_string_equal(pairs, one->pairs);

@@ -290,7 +290,7 @@ static void shares_of_all_ranks_are_of_the_longest_step(void **state) {
     struct job_verdict job;
     struct sutra_error error;
     assert_int_equal(
-        job_verdict_make(ranks, 3, &(struct trace_validity){.n_activities = 0}, &found, &arena, &job, &error),
+        job_verdict_make(ranks, 3, &(struct trace_validity){.n_activities = 0}, &found, NULL, &arena, &job, &error),
         SUTRA_OK);
     const struct sutra_verdict *verdict = &job.verdict;
     assert_true(fabs(verdict->step_us - 1000) < 1e-9);
@@ -378,7 +378,7 @@ static void headline_and_bar_agree_with_the_first_finding(void **state) {
         struct job_verdict job;
         struct sutra_error error;
         assert_int_equal(
-            job_verdict_make(ranks, 3, &(struct trace_validity){.n_activities = 0}, &found, &arena, &job, &error),
+            job_verdict_make(ranks, 3, &(struct trace_validity){.n_activities = 0}, &found, NULL, &arena, &job, &error),
             SUTRA_OK);
         assert_non_null(strstr(job.verdict.why, cases[i].why));
         assert_int_equal(job.findings[0].most_rank, job.verdict.rank);

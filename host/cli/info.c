@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "cli/command.h"
-#include "cli/info_run.h"
 #include "cli/job.h"
 #include "cli/pair.h"
 #include "cli/paths.h"

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/shared.h"
-#include "cli/info_run.h"
 #include "cli/job.h"
 #include "cli/terminal.h"
 #include "run/run.h"

@@ -195,8 +195,8 @@ void message_note(const char *text);
  * Checks. Each returns SUTRA_OK, or another exit code after reporting the error.
  */
 
-/* Lists the operands, with directories replaced by their files, as the inputs of the job. With NAMES_JSON, directories are
- * a run: the inputs are the traces of its first selected window. */
+/* Lists the operands, with directories replaced by their files, as the inputs of the job. With NAMES_JSON, directories
+ * are a run: the inputs are the traces of its first selected window. */
 int job_list_inputs(struct job *job, enum trace_names names);
 /* Makes the traces of the windows of all roles the inputs; their ranks get different numbers. */
 int job_join_roles(struct job *job);

@@ -9,6 +9,7 @@
 #include "run/run.h"
 
 struct job;
+struct json_out;
 
 /* Options of commands that read the directory of a run, in the struct job of the command. */
 #define JOB_ROWS_RUN                                                                                                   \
@@ -34,14 +35,20 @@ struct run_inputs {
 /* Whether an operand is a directory: then the operands are a run. */
 bool operands_are_run(const struct operands *operands);
 
-/* Opens the run in the operands, and selects windows. Returns SUTRA_OK, or another exit code after reporting the error. Call run_inputs_free() in any case. */
+/* Opens the run in the operands, and selects windows. Returns SUTRA_OK, or another exit code after reporting the error.
+ * Call run_inputs_free() in any case. */
 int run_inputs_open(struct job *job, const struct operands *operands, const struct run_selection *selection,
                     struct run_inputs *inputs);
 void run_inputs_free(struct run_inputs *inputs);
 
-/* Refuses an output (may be NULL) that is an existing file below a directory in the operands: it may be a trace that is not
- * selected. Returns SUTRA_OK, or SUTRA_USAGE after reporting the error. */
+/* Refuses an output (may be NULL) that is an existing file below a directory in the operands: it may be a trace that is
+ * not selected. Returns SUTRA_OK, or SUTRA_USAGE after reporting the error. */
 int run_check_output(const struct operands *operands, const char *output);
+
+/* `sutra info RUN` (info_run.c): prints the run in the operands, as text, or as the members of a JSON object that the
+ * caller closes. `full`: scans all traces, also of a large run. Errors as of run_open(); SUTRA_NO_INPUT also without a
+ * trace. */
+enum sutra_status info_run_show(struct job *job, bool full, struct json_out *json, struct sutra_error *error);
 
 /* Whether the files of the operands are read as they always were: a flat run, or no traces. */
 static inline bool run_inputs_are_plain(const struct run_inputs *inputs) {

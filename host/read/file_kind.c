@@ -438,8 +438,8 @@ struct file_kind file_kind(const char *path, const char *bytes, size_t size) {
     return (struct file_kind){FILE_UNKNOWN, "binary data of an unknown format", ""};
 }
 
-/* Bytes of text that are inspected, and bytes of a compressed file that are decompressed: first few, which is enough for
- * most files, then more. */
+/* Bytes of text that are inspected, and bytes of a compressed file that are decompressed: first few, which is enough
+ * for most files, then more. */
 #define HEAD_FIRST ((size_t)1 << 14)
 #define HEAD_TEXT  ((size_t)1 << 18)
 
@@ -472,11 +472,11 @@ static void inspect_bytes(const char *path, const char *bytes, size_t size, char
     memset(text + n, 0, SOURCE_PADDING);
     trace_head_inspect(text, n, head);
     head->text_bytes = head->bytes * (is_packed ? PACKED_RATIO : 1);
-    head->format = is_packed && n == 0              ? FILE_UNKNOWN
-                   : is_sqlite(text, n)             ? FILE_REPORT
-                   : head->side == SIDE_DEVICE      ? FILE_DEVICE_TRACE
-                   : head->side == SIDE_HOST        ? FILE_HOST_TRACE
-                                                    : format_of_text(path, text, n);
+    head->format = is_packed && n == 0         ? FILE_UNKNOWN
+                   : is_sqlite(text, n)        ? FILE_REPORT
+                   : head->side == SIDE_DEVICE ? FILE_DEVICE_TRACE
+                   : head->side == SIDE_HOST   ? FILE_HOST_TRACE
+                                               : format_of_text(path, text, n);
     if (head->format == FILE_REPORT) /* a profiler's, whose processes only a scan of the tables finds */
         head->side = SIDE_DEVICE;
     *n_text = n;
@@ -515,7 +515,7 @@ static enum sutra_status read_head(const char *path, bool lenient, struct trace_
     bool ok = bytes && text;
     size_t n = 0, n_text = 0;
     for (size_t most = HEAD_FIRST; ok; most = HEAD_TEXT) {
-        for (ssize_t got = 1; got != 0 && n < most; n += got > 0 ? (size_t)got : 0) {
+        for (ssize_t got = 1; got != 0 && n<most; n += got> 0 ? (size_t)got : 0) {
             got = pread(file, bytes + n, most - n, (off_t)n);
             if (got < 0 && errno != EINTR)
                 break;

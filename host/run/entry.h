@@ -9,7 +9,7 @@
 #include "run/trace_name.h"
 
 /* A candidate. Ids are of strings of the inventory. */
-struct entry {
+struct run_entry {
     struct run_trace trace; /* `rank` is valid if has_rank, `host` is set at the end */
     enum run_kind kind;     /* by the head, */
     enum run_kind settled;  /* and with regard to the other files */
@@ -35,25 +35,25 @@ struct entry {
 
 /* The windows of a role, in arrays of the arena. */
 struct role_traces {
-    struct entry **list; /* by natural order of the paths */
+    struct run_entry **list; /* by natural order of the paths */
     size_t n;
     const char *name;
 };
 
-static inline bool has_time(const struct entry *entry) {
+static inline bool has_time(const struct run_entry *entry) {
     return entry->trace.begin_ns != RUN_NO_TIME;
 }
 
-static inline bool is_one_process(const struct entry *a, const struct entry *b) {
+static inline bool is_one_process(const struct run_entry *a, const struct run_entry *b) {
     return a->host == b->host && a->trace.pid == b->trace.pid;
 }
 
 /* Whether the recorded times overlap. */
-static inline bool overlaps(const struct entry *a, const struct entry *b) {
+static inline bool overlaps(const struct run_entry *a, const struct run_entry *b) {
     return has_time(a) && has_time(b) && a->trace.begin_ns < b->end_ns && b->trace.begin_ns < a->end_ns;
 }
 
-static inline int compare_labels(const struct entry *a, const struct entry *b, const struct strings *strings) {
+static inline int compare_labels(const struct run_entry *a, const struct run_entry *b, const struct strings *strings) {
     const bool is_date_a = a->label_number == NAME_NONE, is_date_b = b->label_number == NAME_NONE;
     if (is_date_a != is_date_b)
         return is_date_a ? 1 : -1;
@@ -63,9 +63,14 @@ static inline int compare_labels(const struct entry *a, const struct entry *b, c
     return (a->label_number > b->label_number) - (a->label_number < b->label_number);
 }
 
+/* Scans the texts of traces in parallel, up to the first GPU activity, or completely if `whole`: sets gpu, n, kind,
+ * is_several, begin_ns if it is unknown, and of whole texts end_ns. */
+enum sutra_status run_scan_entries(struct sutra_context *context, struct run_entry **list, size_t n, bool whole,
+                                   struct sutra_error *error);
+
 /* Divides the traces (by natural order of their paths) into roles, numbers their ranks and windows, and fills the roles
  * of the run. O(n log n). */
 enum sutra_status run_make_roles(struct run *run, struct arena *arena, const struct strings *strings,
-                                 struct entry **traces, size_t n, struct sutra_error *error);
+                                 struct run_entry **traces, size_t n, struct sutra_error *error);
 
 #endif

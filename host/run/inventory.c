@@ -19,10 +19,8 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"
-#include "facts/names.h"
-#include "read/document.h"
 #include "read/file_kind.h"
-#include "read/json.h"
+#include "read/source.h"
 #include "run/entry.h"
 #include "sutra/nsys.h"
 #include "text/numbers.h"
@@ -60,17 +58,18 @@ const char *const run_window_source_names[] = {[RUN_WINDOWS_SINGLE] = "single",
 struct inventory {
     struct arena arena, roles; /* of the files; of the roles, which are made again after a scan */
     struct strings strings;
-    struct entry *entries;
+    struct run_entry *entries;
     uint64_t n, capacity;
     struct run_skipped *skipped;
     const char **captures;
 };
 
 /* Appends a candidate. */
-static enum sutra_status add_entry(struct inventory *inventory, const struct entry *entry, struct sutra_error *error) {
+static enum sutra_status add_entry(struct inventory *inventory, const struct run_entry *entry,
+                                   struct sutra_error *error) {
     if (inventory->n == inventory->capacity) {
         const uint64_t capacity = inventory->capacity + inventory->capacity / 2 + 64;
-        struct entry *entries = reallocarray(inventory->entries, capacity, sizeof *entries);
+        struct run_entry *entries = reallocarray(inventory->entries, capacity, sizeof *entries);
         TRY_ALLOC(entries, error);
         inventory->entries = entries;
         inventory->capacity = capacity;
@@ -88,7 +87,7 @@ struct folder {
     int n, next;
 };
 
-struct walk {
+struct run_walk {
     struct run *run;
     struct inventory *inventory;
     struct sutra_context *context;
@@ -117,7 +116,7 @@ static int compare_links(const void *left, const void *right) {
 }
 
 /* Whether a file or directory is met for the first time. *failed: out of memory. */
-static bool is_first_visit(struct walk *walk, const struct stat *found, bool *failed) {
+static bool is_first_visit(struct run_walk *walk, const struct stat *found, bool *failed) {
     unsigned device = 0;
     while (device < walk->n_devices && walk->devices[device] != found->st_dev)
         device++;
@@ -149,7 +148,8 @@ static void close_folder(struct folder *folder) {
 }
 
 /* Lists a directory, unless it contains results. */
-static enum sutra_status open_folder(struct walk *walk, const char *path, bool is_argument, struct sutra_error *error) {
+static enum sutra_status open_folder(struct run_walk *walk, const char *path, bool is_argument,
+                                     struct sutra_error *error) {
     struct folder folder = {.path = path};
     folder.n = scandir(path, &folder.entries, NULL, compare_entries);
     if (folder.n < 0 && errno == ENOMEM)
@@ -178,7 +178,7 @@ static bool is_candidate(const char *name) {
     return false;
 }
 
-static enum sutra_status add_file(struct walk *walk, const char *path, const struct stat *found,
+static enum sutra_status add_file(struct run_walk *walk, const char *path, const struct stat *found,
                                   struct sutra_error *error) {
     struct inventory *inventory = walk->inventory;
     walk->run->n_files++;
@@ -189,11 +189,11 @@ static enum sutra_status add_file(struct walk *walk, const char *path, const str
     }
     const struct run_trace trace = {.file = path, .path = path + walk->n_relative, .bytes = (uint64_t)found->st_size};
     const bool is_nested = strchr(path + MIN(walk->n_argument, strlen(path)), '/') != NULL;
-    return add_entry(inventory, &(struct entry){.trace = trace, .is_nested = is_nested}, error);
+    return add_entry(inventory, &(struct run_entry){.trace = trace, .is_nested = is_nested}, error);
 }
 
 /* Enters a file or directory that is met; a symbolic link is kept for later. */
-static enum sutra_status visit(struct walk *walk, const char *path, const char *name, bool is_link,
+static enum sutra_status visit(struct run_walk *walk, const char *path, const char *name, bool is_link,
                                struct sutra_error *error) {
     struct stat found;
     bool failed = false;
@@ -223,7 +223,7 @@ static enum sutra_status visit(struct walk *walk, const char *path, const char *
 }
 
 /* Walks all directories that are open. */
-static enum sutra_status walk_folders(struct walk *walk, struct sutra_error *error) {
+static enum sutra_status walk_folders(struct run_walk *walk, struct sutra_error *error) {
     while (walk->depth > 0) {
         struct folder *folder = &walk->folders[walk->depth - 1];
         if (folder->next == folder->n) {
@@ -248,7 +248,7 @@ static enum sutra_status walk_folders(struct walk *walk, struct sutra_error *err
 }
 
 /* Walks an argument, then the links found below it. */
-static enum sutra_status walk_argument(struct walk *walk, const char *argument, struct sutra_error *error) {
+static enum sutra_status walk_argument(struct run_walk *walk, const char *argument, struct sutra_error *error) {
     struct stat found;
     bool failed = false;
     if (stat(argument, &found))
@@ -279,12 +279,12 @@ static enum sutra_status walk_argument(struct walk *walk, const char *argument, 
 }
 
 static int compare_paths(const void *left, const void *right) {
-    return compare_natural(((const struct entry *)left)->trace.path, ((const struct entry *)right)->trace.path);
+    return compare_natural(((const struct run_entry *)left)->trace.path, ((const struct run_entry *)right)->trace.path);
 }
 
 static enum sutra_status walk_arguments(struct run *run, struct sutra_context *context, const char *const *arguments,
                                         size_t n, struct sutra_error *error) {
-    struct walk walk = {.run = run, .inventory = run->inventory, .context = context};
+    struct run_walk walk = {.run = run, .inventory = run->inventory, .context = context};
     walk.has_output = run->skipped_folder && stat(run->skipped_folder, &walk.output) == 0;
     TRY_ALLOC(pair_table_init(&walk.visited), error);
     enum sutra_status status = SUTRA_OK;
@@ -321,7 +321,7 @@ struct heads {
 
 static void read_entry_head(void *arg, size_t i) {
     struct heads *heads = arg;
-    struct entry *entry = &heads->inventory->entries[heads->first + i];
+    struct run_entry *entry = &heads->inventory->entries[heads->first + i];
     if (trace_head_read(entry->trace.file, heads->context->options.lenient, &heads->list[i], NULL))
         heads->list[i] = (struct trace_head){.format = FILE_JSON}; /* unreadable, or removed meanwhile: only counted */
 }
@@ -340,7 +340,7 @@ static bool is_capture(const char *path) {
     return text_begins_with(path_file_name(path), strlen(path_file_name(path)), "cuda_graph_capture");
 }
 
-static enum run_kind kind_of_head(const struct entry *entry, const struct trace_head *head) {
+static enum run_kind kind_of_head(const struct run_entry *entry, const struct trace_head *head) {
     const char *path = entry->trace.path;
     switch (head->format) {
     case FILE_HOST_TRACE:
@@ -369,7 +369,7 @@ static bool intern(struct inventory *inventory, const char *text, uint32_t *id) 
 }
 
 /* Sets what the path of a trace and its head say. */
-static enum sutra_status identify(struct run *run, struct entry *entry, const struct trace_head *head,
+static enum sutra_status identify(struct run *run, struct run_entry *entry, const struct trace_head *head,
                                   struct sutra_error *error) {
     struct inventory *inventory = run->inventory;
     struct trace_name name;
@@ -404,7 +404,7 @@ static enum sutra_status identify(struct run *run, struct entry *entry, const st
 static enum sutra_status list_report(struct run *run, struct sutra_context *context, size_t i,
                                      struct sutra_error *error) {
     struct inventory *inventory = run->inventory;
-    const struct entry report = inventory->entries[i];
+    const struct run_entry report = inventory->entries[i];
     struct trace_head head = {.pid = NOT_RECORDED, .rank = NOT_RECORDED, .world_size = NOT_RECORDED};
     int64_t *ranks = NULL;
     size_t n = 0;
@@ -414,7 +414,7 @@ static enum sutra_status list_report(struct run *run, struct sutra_context *cont
     }
     enum sutra_status status = SUTRA_OK;
     for (size_t k = 0; k < n && !status; k++) {
-        struct entry entry = report;
+        struct run_entry entry = report;
         entry.kind = RUN_TRACE;
         entry.is_report = true;
         if (n > 1) {
@@ -444,7 +444,7 @@ static enum sutra_status read_heads(struct run *run, struct sutra_context *conte
         const size_t n_heads = MIN(n - heads.first, HEADS_AT_ONCE);
         pool_run(context->pool, n_heads, read_entry_head, &heads);
         for (size_t i = 0; i < n_heads && !status; i++) {
-            struct entry *entry = &inventory->entries[heads.first + i];
+            struct run_entry *entry = &inventory->entries[heads.first + i];
             entry->kind = kind_of_head(entry, &heads.list[i]);
             entry->is_compressed = heads.list[i].text_bytes != heads.list[i].bytes;
             run->n_other += entry->kind == RUN_OTHER;
@@ -463,172 +463,10 @@ static enum sutra_status read_heads(struct run *run, struct sutra_context *conte
     return status;
 }
 
-/* ---- Scans of texts: GPU activity, launches, processes, the end ---- */
-
-struct scan {
-    bool is_malformed, has_gpu, failed;
-    uint64_t n_launches;
-    uint32_t n_processes; /* with CPU operators */
-    double begin_us, end_us, base_ns;
-};
-
-/* The names and categories of a trace, as they appear. */
-struct scan_names {
-    struct strings strings, pids;
-    struct arena arena;
-    struct string_roles *roles;
-    uint32_t n; /* strings with roles */
-};
-
-/* The roles of a string of the trace. */
-static struct string_roles roles_of(struct scan_names *names, const char *text, size_t length, bool *failed) {
-    const uint32_t id = strings_intern(&names->strings, text, length);
-    if (id != STRING_NONE && id >= names->n) {
-        arena_free(&names->arena);
-        names->roles = names_find(&names->strings, READER_TREE | READER_LINKER, &names->arena);
-        names->n = names->roles ? names->strings.n : 0;
-    }
-    *failed |= id == STRING_NONE || !names->roles;
-    return *failed ? (struct string_roles){0} : names->roles[id];
-}
-
-/* Scans an event. */
-static void scan_event(struct json_walker *walker, struct scan_names *names, struct scan *scan) {
-    const char *text = walker->text;
-    struct json_span name = {0}, category = {0}, pid = {0}, ts = {0}, duration = {0};
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        const struct json_span key = walk_key(walker);
-        if (!key.at)
-            break;
-        struct json_span value = walk_value(walker);
-        if (text[value.at] != '"' && value.end == 0)
-            value.end = walker->at;
-        struct json_span *field = place_is(walker->source, key, "name")  ? &name
-                                  : place_is(walker->source, key, "cat") ? &category
-                                  : place_is(walker->source, key, "pid") ? &pid
-                                  : place_is(walker->source, key, "ts")  ? &ts
-                                  : place_is(walker->source, key, "dur") ? &duration
-                                                                         : NULL;
-        if (field)
-            *field = value;
-    }
-    if (!category.at || text[category.at] != '"')
-        return;
-    const uint32_t roles =
-        roles_of(names, text + category.at + 1, category.end - category.at - 1, &scan->failed).category;
-    scan->has_gpu |= (roles & CATEGORY_WORK) != 0;
-    if (roles & CATEGORY_CALL && name.at && text[name.at] == '"') {
-        const uint32_t call = roles_of(names, text + name.at + 1, name.end - name.at - 1, &scan->failed).name;
-        scan->n_launches += (call & (NAME_LAUNCH_KERNEL | NAME_LAUNCH_GRAPH)) != 0;
-    }
-    if (roles & CATEGORY_CPU_OP && pid.at)
-        scan->failed |= strings_intern(&names->pids, text + pid.at, pid.end - pid.at) == STRING_NONE;
-    struct number number;
-    if (!ts.at || !duration.at || !field_time(text + ts.at, &number))
-        return;
-    const double begin_us = number_as_double(number);
-    scan->begin_us = fmin(scan->begin_us, begin_us);
-    if (field_time(text + duration.at, &number))
-        scan->end_us = fmax(scan->end_us, begin_us + number_as_double(number));
-}
-
-/* Scans the text of a trace up to its first GPU activity, or all of it. */
-static void scan_text(const struct source *source, bool whole, struct scan_names *names, struct scan *scan) {
-    struct json_walker walker = walk_from(source, 0);
-    const bool is_list = walk_char(&walker) == '[';
-    for (bool more = is_list || walk_object(&walker); more; more = !is_list && walk_member_end(&walker)) {
-        const struct json_span key = is_list ? (struct json_span){0} : walk_key(&walker);
-        if (!is_list && !key.at)
-            break;
-        if (!is_list && place_is(source, key, "baseTimeNanoseconds") && walk_char(&walker) != '"') {
-            struct number number;
-            if (field_number(source->bytes + walker.at, &number))
-                scan->base_ns = number_as_double(number);
-        }
-        if (!(is_list || place_is(source, key, "traceEvents")) || walk_char(&walker) != '[') {
-            walk_value(&walker);
-            continue;
-        }
-        for (bool next = walk_array(&walker); next; next = walk_element_end(&walker)) {
-            if (walk_char(&walker) == '{')
-                scan_event(&walker, names, scan);
-            else
-                walk_value(&walker);
-            if (scan->failed || (scan->has_gpu && !whole))
-                return;
-        }
-        if (is_list)
-            break;
-    }
-    scan->is_malformed = walker.expected != NULL;
-}
-
-static void scan_file(const char *path, uint64_t most, bool whole, struct scan *scan) {
-    struct source source = {0};
-    struct scan_names names = {0};
-    *scan = (struct scan){.begin_us = INFINITY, .end_us = -INFINITY};
-    if (source_open_rest(&source, path, most, NULL)) {
-        scan->is_malformed = true;
-    } else if (strings_init(&names.strings) && strings_init(&names.pids)) {
-        scan_text(&source, whole, &names, scan);
-        scan->n_processes = names.pids.n;
-    } else {
-        scan->failed = true;
-    }
-    strings_free(&names.strings);
-    strings_free(&names.pids);
-    arena_free(&names.arena);
-    source_close(&source);
-}
-
-/* The entries that are scanned together. */
-struct scans {
-    struct entry **list;
-    const struct sutra_context *context;
-    bool whole; /* also for the ends of traces */
-    bool failed;
-};
-
-static void scan_entry(void *arg, size_t i) {
-    struct scans *scans = arg;
-    struct entry *entry = scans->list[i];
-    struct scan scan;
-    if (entry->is_report) { /* which contains GPU activity */
-        entry->trace.gpu = RUN_GPU_ACTIVE;
-        return;
-    }
-    scan_file(entry->trace.file, scans->context->options.most_input_bytes, scans->whole, &scan);
-    if (scan.failed) {
-        __atomic_store_n(&scans->failed, true, __ATOMIC_RELAXED);
-        return;
-    }
-    entry->trace.gpu = scan.has_gpu ? RUN_GPU_ACTIVE : RUN_GPU_NONE;
-    entry->n = scan.n_launches;
-    entry->is_several |= scan.n_processes > 1;
-    if (entry->is_several)
-        entry->n = MAX(scan.n_processes, 2);
-    if (scan.is_malformed && !scan.has_gpu)
-        entry->kind = RUN_MALFORMED;
-    const double begin_ns = scan.base_ns + scan.begin_us * 1e3, end_ns = scan.base_ns + scan.end_us * 1e3;
-    if (!has_time(entry) && begin_ns >= 1e18 && begin_ns < 9e18)
-        entry->trace.begin_ns = (int64_t)begin_ns;
-    if (scans->whole && has_time(entry) && end_ns >= 1e18 && end_ns < 9e18)
-        entry->end_ns = MAX(entry->trace.begin_ns, (int64_t)end_ns);
-}
-
-static enum sutra_status scan_entries(struct sutra_context *context, struct entry **list, size_t n, bool whole,
-                                      struct sutra_error *error) {
-    struct scans scans = {.list = list, .context = context, .whole = whole};
-    pool_run(context->pool, n, scan_entry, &scans);
-    if (pool_is_cancelled(context->pool))
-        return error_set(error, SUTRA_CANCELLED, "cancelled");
-    return scans.failed ? error_memory(error) : SUTRA_OK;
-}
-
 /* ---- Ends of traces: only where times may overlap ---- */
 
-static const struct entry *entry_at(const void *place) {
-    return *(struct entry *const *)place;
+static const struct run_entry *entry_at(const void *place) {
+    return *(struct run_entry *const *)place;
 }
 
 static int sign(int64_t a, int64_t b) {
@@ -637,7 +475,7 @@ static int sign(int64_t a, int64_t b) {
 
 /* Whether two traces have the same process id and rank, or without a rank the same coordinates and number. */
 static int compare_identities(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     (void)arg;
     int order = sign(a->trace.pid, b->trace.pid);
     order = order ? order : sign(a->recorded_rank, b->recorded_rank);
@@ -650,14 +488,14 @@ static int compare_identities(const void *left, const void *right, void *arg) {
 
 /* The same, then by start. */
 static int compare_identities_by_time(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     int order = compare_identities(left, right, arg);
     order = order ? order : sign(a->trace.begin_ns, b->trace.begin_ns);
     return order ? order : compare_natural(a->trace.path, b->trace.path);
 }
 
 static int compare_ranks_of_roles(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     (void)arg;
     int order = sign(a->role, b->role);
     order = order ? order : sign(a->recorded_rank, b->recorded_rank);
@@ -666,10 +504,10 @@ static int compare_ranks_of_roles(const void *left, const void *right, void *arg
 
 /* Finds the ends that duplicates, ranks by order and conflicts need: of traces of one identity that lack ids, of traces
  * without a rank, of traces of one rank and several processes. */
-static enum sutra_status find_ends(struct inventory *inventory, struct sutra_context *context, struct entry **traces,
-                                   size_t n, struct sutra_error *error) {
-    struct entry **list = arena_alloc(&inventory->roles, n, sizeof *list);
-    struct entry **needed = arena_alloc(&inventory->roles, n, sizeof *needed);
+static enum sutra_status find_ends(struct inventory *inventory, struct sutra_context *context,
+                                   struct run_entry **traces, size_t n, struct sutra_error *error) {
+    struct run_entry **list = arena_alloc(&inventory->roles, n, sizeof *list);
+    struct run_entry **needed = arena_alloc(&inventory->roles, n, sizeof *needed);
     bool *needs = arena_zeros(&inventory->roles, inventory->n, sizeof *needs);
     TRY(arena_status(&inventory->roles, error));
     memcpy(list, traces, n * sizeof *list);
@@ -689,7 +527,7 @@ static enum sutra_status find_ends(struct inventory *inventory, struct sutra_con
     }
     size_t n_needed = 0;
     for (size_t i = 0; i < n; i++) {
-        struct entry *entry = traces[i];
+        struct run_entry *entry = traces[i];
         if (!needs[entry - inventory->entries] || !has_time(entry) || entry->end_ns > entry->trace.begin_ns)
             continue;
         if (entry->name_time_ns > entry->trace.begin_ns)
@@ -697,13 +535,13 @@ static enum sutra_status find_ends(struct inventory *inventory, struct sutra_con
         else
             needed[n_needed++] = entry;
     }
-    return scan_entries(context, needed, n_needed, true, error);
+    return run_scan_entries(context, needed, n_needed, true, error);
 }
 
 /* ---- Duplicates ---- */
 
 /* The size of the text, which gzip records at the end of a file. */
-static uint64_t text_size(const struct entry *entry) {
+static uint64_t text_size(const struct run_entry *entry) {
     unsigned char size[4];
     if (!entry->is_compressed)
         return entry->trace.bytes;
@@ -725,7 +563,7 @@ static size_t n_folders(const char *path) {
 }
 
 /* Whether the first of two equal traces stays. */
-static bool is_preferred(const struct entry *a, const struct entry *b) {
+static bool is_preferred(const struct run_entry *a, const struct run_entry *b) {
     const uint64_t size_a = text_size(a), size_b = text_size(b);
     const size_t depth_a = n_folders(a->trace.path), depth_b = n_folders(b->trace.path);
     if (size_a != size_b)
@@ -735,27 +573,27 @@ static bool is_preferred(const struct entry *a, const struct entry *b) {
     return compare_natural(a->trace.path, b->trace.path) < 0;
 }
 
-static void drop(struct entry *entry, const struct entry *of) {
+static void drop(struct run_entry *entry, const struct run_entry *of) {
     entry->settled = RUN_DUPLICATE;
     entry->of = of->trace.path;
 }
 
 static int compare_ids(const void *left, const void *right) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     return (a->trace_id > b->trace_id) - (a->trace_id < b->trace_id);
 }
 
 /* Whether two traces of one identity, of which one lacks an id, are one. */
-static bool is_same_recording(const struct entry *a, const struct entry *b) {
+static bool is_same_recording(const struct run_entry *a, const struct run_entry *b) {
     if (a->trace_id != STRING_NONE && b->trace_id != STRING_NONE)
         return false;
     return (has_time(a) && a->trace.begin_ns == b->trace.begin_ns) || (is_one_process(a, b) && overlaps(a, b));
 }
 
-static void drop_duplicates(struct entry **list, size_t n) {
+static void drop_duplicates(struct run_entry **list, size_t n) {
     qsort(list, n, sizeof *list, compare_ids);
     for (size_t begin = 0, end; begin < n; begin = end) {
-        struct entry *best = list[begin];
+        struct run_entry *best = list[begin];
         for (end = begin + 1; end < n && list[end]->trace_id == list[begin]->trace_id; end++)
             if (list[begin]->trace_id != STRING_NONE && is_preferred(list[end], best))
                 best = list[end];
@@ -783,7 +621,7 @@ static void drop_duplicates(struct entry **list, size_t n) {
 /* ---- The choice ---- */
 
 /* Whether an identity comes from names that commands have always read. */
-static bool is_plain_rank(const struct entry *entry) {
+static bool is_plain_rank(const struct run_entry *entry) {
     return entry->trace.source == RUN_BY_INFO ||
            (entry->trace.source == RUN_BY_NAME && trace_name_rank(entry->trace.path) == entry->trace.rank);
 }
@@ -794,7 +632,7 @@ static bool is_flat(const struct run *run) {
     if (run->n_roles != 1 || run->roles[0].n_windows != 1 || strcmp(run->roles[0].name, "main") != 0)
         return false;
     for (uint64_t i = 0; i < inventory->n; i++) {
-        const struct entry *entry = &inventory->entries[i];
+        const struct run_entry *entry = &inventory->entries[i];
         const bool is_skipped = entry->settled == RUN_HOST || entry->settled == RUN_MALFORMED ||
                                 entry->settled == RUN_CHAKRA || entry->settled == RUN_SNAPSHOT ||
                                 entry->settled == RUN_OTHER || entry->settled == RUN_REPORT;
@@ -814,7 +652,7 @@ static enum sutra_status list_skipped(struct run *run, struct sutra_error *error
     inventory->captures = arena_alloc(arena, inventory->n, sizeof *inventory->captures);
     TRY(arena_status(arena, error));
     for (uint64_t i = 0; i < inventory->n; i++) {
-        const struct entry *entry = &inventory->entries[i];
+        const struct run_entry *entry = &inventory->entries[i];
         if (entry->settled == RUN_CAPTURE)
             inventory->captures[n_captures++] = entry->trace.file;
         if (entry->settled != RUN_TRACE && entry->settled != RUN_OTHER)
@@ -835,17 +673,17 @@ static enum sutra_status settle(struct run *run, struct sutra_context *context, 
     size_t n = 0;
     arena_free(&inventory->roles);
     for (uint64_t i = 0; i < inventory->n; i++) {
-        const struct entry *entry = &inventory->entries[i];
+        const struct run_entry *entry = &inventory->entries[i];
         const bool is_rank = entry->kind == RUN_TRACE && !entry->is_several;
         any_gpu |= is_rank && entry->trace.gpu == RUN_GPU_ACTIVE;
         is_known &= !is_rank || entry->trace.gpu != RUN_GPU_UNKNOWN;
         any_rank |= is_rank && (entry->trace.gpu != RUN_GPU_NONE);
     }
-    struct entry **traces = arena_alloc(&inventory->roles, inventory->n, sizeof *traces);
-    struct entry **list = arena_alloc(&inventory->roles, inventory->n, sizeof *list);
+    struct run_entry **traces = arena_alloc(&inventory->roles, inventory->n, sizeof *traces);
+    struct run_entry **list = arena_alloc(&inventory->roles, inventory->n, sizeof *list);
     TRY(arena_status(&inventory->roles, error));
     for (uint64_t i = 0; i < inventory->n; i++) {
-        struct entry *entry = &inventory->entries[i];
+        struct run_entry *entry = &inventory->entries[i];
         entry->settled = entry->kind;
         entry->of = NULL;
         entry->trace.rank = entry->recorded_rank;
@@ -896,7 +734,7 @@ enum sutra_status run_open(struct run *run, struct sutra_context *context, const
 static enum sutra_status scan_traces(struct run *run, struct sutra_context *context, bool all, bool *changed,
                                      struct sutra_error *error) {
     struct inventory *inventory = run->inventory;
-    struct entry **list = arena_alloc(&inventory->roles, inventory->n, sizeof *list);
+    struct run_entry **list = arena_alloc(&inventory->roles, inventory->n, sizeof *list);
     bool *is_picked = arena_zeros(&inventory->roles, inventory->n, sizeof *is_picked);
     size_t n = 0;
     TRY(arena_status(&inventory->roles, error));
@@ -904,13 +742,14 @@ static enum sutra_status scan_traces(struct run *run, struct sutra_context *cont
         for (size_t k = run->picks[i].first; k < run->picks[i].first + run->picks[i].n; k++)
             for (size_t t = 0; t < run->picks[i].role->windows[k].n_traces; t++)
                 /* `trace` is the first member of its entry */
-                is_picked[(const struct entry *)run->picks[i].role->windows[k].traces[t] - inventory->entries] = true;
+                is_picked[(const struct run_entry *)run->picks[i].role->windows[k].traces[t] - inventory->entries] =
+                    true;
     for (uint64_t i = 0; i < inventory->n; i++) {
-        struct entry *entry = &inventory->entries[i];
+        struct run_entry *entry = &inventory->entries[i];
         if (entry->kind == RUN_TRACE && entry->trace.gpu == RUN_GPU_UNKNOWN && (all || is_picked[i]))
             list[n++] = entry;
     }
-    TRY(scan_entries(context, list, n, false, error));
+    TRY(run_scan_entries(context, list, n, false, error));
     *changed = false;
     for (size_t i = 0; i < n; i++)
         *changed |= list[i]->trace.gpu == RUN_GPU_NONE || list[i]->is_several || list[i]->kind != RUN_TRACE;

@@ -18,7 +18,7 @@ enum pattern_id { PATTERN_RANK, PATTERN_COORDINATE, PATTERN_NUMBER, PATTERN_LABE
 
 #define WORDS_MAX 12
 
-static const struct pattern {
+static const struct name_pattern {
     const char *words[WORDS_MAX]; /* of words with one beginning, the longest first */
     const char *separators;       /* between word and number: one of them or none, */
     bool repeats;                 /* or any number of them */
@@ -34,7 +34,7 @@ static const struct pattern {
 };
 
 /* A number and its word in a text, at bytes begin .. end - 1. */
-struct match {
+struct name_match {
     size_t begin, end;
     unsigned word;
     int64_t number;
@@ -45,7 +45,7 @@ static bool is_letter(char c) {
 }
 
 /* Whether a word of the pattern and a number are at byte `at`. */
-static bool match_at(const struct pattern *pattern, const char *text, size_t at, struct match *match) {
+static bool match_at(const struct name_pattern *pattern, const char *text, size_t at, struct name_match *match) {
     if (!pattern->inside_words && at > 0 && is_letter(text[at - 1]))
         return false;
     for (unsigned word = 0; word < WORDS_MAX && pattern->words[word]; word++) {
@@ -58,14 +58,14 @@ static bool match_at(const struct pattern *pattern, const char *text, size_t at,
         const size_t n = strspn(digits, "0123456789");
         if (n == 0 || n > pattern->n_digits)
             continue;
-        *match = (struct match){at, (size_t)(digits - text) + n, word, strtoll(digits, NULL, 10)};
+        *match = (struct name_match){at, (size_t)(digits - text) + n, word, strtoll(digits, NULL, 10)};
         return true;
     }
     return false;
 }
 
 /* The first match at or after byte `from`. */
-static bool find_match(enum pattern_id id, const char *text, size_t from, struct match *match) {
+static bool find_match(enum pattern_id id, const char *text, size_t from, struct name_match *match) {
     for (; text[from]; from++)
         if (match_at(&patterns[id], text, from, match))
             return true;
@@ -74,7 +74,7 @@ static bool find_match(enum pattern_id id, const char *text, size_t from, struct
 
 /* The number of the last match, or NAME_NONE. */
 static int64_t last_number(enum pattern_id id, const char *text) {
-    struct match match = {.number = NAME_NONE};
+    struct name_match match = {.number = NAME_NONE};
     for (size_t at = 0; find_match(id, text, at, &match); at = match.end)
         continue;
     return match.number;
@@ -82,7 +82,7 @@ static int64_t last_number(enum pattern_id id, const char *text) {
 
 /* Replaces each match by a blank. */
 static void blank_matches(enum pattern_id id, char *text) {
-    struct match match;
+    struct name_match match;
     for (size_t at = 0; find_match(id, text, at, &match); at = match.begin + 1) {
         text[match.begin] = ' ';
         memmove(text + match.begin + 1, text + match.end, strlen(text + match.end) + 1);
@@ -94,7 +94,7 @@ static void blank_matches(enum pattern_id id, char *text) {
 static void read_coordinates(const char *text, struct trace_name *name) {
     static const int coordinate_of_word[] = {COORDINATE_DP, COORDINATE_PP, COORDINATE_CP,
                                              N_COORDINATES, COORDINATE_EP, COORDINATE_TP}; /* dcp counts for nothing */
-    struct match match;
+    struct name_match match;
     for (size_t at = 0; find_match(PATTERN_COORDINATE, text, at, &match); at = match.end) {
         const int coordinate = coordinate_of_word[match.word];
         name->has_coordinates = true;
@@ -130,13 +130,13 @@ static bool is_date(const char *text) {
 
 /* Whether a directory is the label of a window. */
 static bool is_label(const char *folder) {
-    struct match match;
+    struct name_match match;
     return find_match(PATTERN_LABEL, folder, 0, &match) || is_date(folder);
 }
 
 /* Sets the label of a directory or file name; `whole`: the directory is the text of the label. */
 static void read_label(const char *text, bool whole, struct trace_name *name) {
-    struct match match;
+    struct name_match match;
     const bool is_found = find_match(PATTERN_LABEL, text, 0, &match);
     if (name->has_label || (!is_found && !(whole && is_date(text))))
         return;
@@ -187,7 +187,7 @@ static void read_host(char *text, int64_t pid, struct trace_name *name) {
 
 /* The number after a word of the pattern; else the only number below 100,000 that is not the process. */
 static int64_t read_number(const char *text, int64_t pid) {
-    struct match match;
+    struct name_match match;
     int64_t only = NAME_NONE;
     if (find_match(PATTERN_NUMBER, text, 0, &match))
         return match.number;

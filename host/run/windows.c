@@ -30,25 +30,25 @@ static int compare_strings(uint32_t a, uint32_t b, const struct strings *strings
     return a == b ? 0 : compare_natural(strings_text(strings, a), strings_text(strings, b));
 }
 
-static const struct entry *entry_at(const void *place) {
-    return *(struct entry *const *)place;
+static const struct run_entry *entry_at(const void *place) {
+    return *(struct run_entry *const *)place;
 }
 
 static int compare_begins(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     (void)arg;
     const int order = sign(a->trace.begin_ns, b->trace.begin_ns);
     return order ? order : compare_natural(a->trace.path, b->trace.path);
 }
 
 static int compare_roles(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     const int order = compare_strings(a->role, b->role, arg);
     return order ? order : compare_natural(a->trace.path, b->trace.path);
 }
 
 static int compare_processes(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     (void)arg;
     int order = sign(a->host, b->host);
     order = order ? order : sign(a->trace.pid, b->trace.pid);
@@ -56,19 +56,19 @@ static int compare_processes(const void *left, const void *right, void *arg) {
 }
 
 static int compare_numbers(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     const int order = sign(a->number, b->number);
     return order ? order : compare_processes(left, right, arg);
 }
 
 static int compare_labels_of(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     const int order = compare_labels(a, b, arg);
     return order ? order : sign(a->stream, b->stream);
 }
 
 static int compare_windows(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     (void)arg;
     int order = sign(a->window, b->window);
     order = order ? order : sign(a->trace.rank, b->trace.rank);
@@ -77,13 +77,13 @@ static int compare_windows(const void *left, const void *right, void *arg) {
 
 /* By stream, then by time, if all traces of the part have one. */
 static int compare_streams_by_time(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     const int order = sign(a->stream, b->stream);
     return order ? order : compare_begins(left, right, arg);
 }
 
 static int compare_streams_by_path(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     (void)arg;
     const int order = sign(a->stream, b->stream);
     return order ? order : compare_natural(a->trace.path, b->trace.path);
@@ -92,15 +92,15 @@ static int compare_streams_by_path(const void *left, const void *right, void *ar
 /* ---- Streams ---- */
 
 /* A part of the traces: of a role, or of an engine of it; with a scratch list of the same length. */
-struct part {
+struct run_part {
     const struct strings *strings;
     struct arena *arena;
     struct role_traces traces;
-    struct entry **scratch;
+    struct run_entry **scratch;
     uint32_t n_streams;
 };
 
-static size_t list_unknown(const struct part *part) {
+static size_t list_unknown(const struct run_part *part) {
     size_t n = 0;
     for (size_t i = 0; i < part->traces.n; i++)
         if (!part->traces.list[i]->has_rank)
@@ -109,7 +109,7 @@ static size_t list_unknown(const struct part *part) {
 }
 
 /* Whether traces of one process, or of any if `of_any`, overlap; the list is in the order of processes and times. */
-static bool any_overlap(struct entry *const *list, size_t n, bool of_any) {
+static bool any_overlap(struct run_entry *const *list, size_t n, bool of_any) {
     int64_t latest = RUN_NO_TIME;
     for (size_t i = 0; i < n; i++) {
         const bool continues = i > 0 && (of_any || is_one_process(list[i - 1], list[i]));
@@ -120,11 +120,11 @@ static bool any_overlap(struct entry *const *list, size_t n, bool of_any) {
     return false;
 }
 
-/* Where the ranks of traces without a rank come from: RUN_BY_NUMBER, or RUN_BY_ORDER. *is_apart: no two of them overlap,
- * so they are windows of one rank. */
-static enum run_source source_of_unknown(const struct part *part, bool *is_apart) {
+/* Where the ranks of traces without a rank come from: RUN_BY_NUMBER, or RUN_BY_ORDER. *is_apart: no two of them
+ * overlap, so they are windows of one rank. */
+static enum run_source source_of_unknown(const struct run_part *part, bool *is_apart) {
     const size_t n = list_unknown(part);
-    struct entry **list = part->scratch;
+    struct run_entry **list = part->scratch;
     bool has_numbers = n > 0, is_constant = true, is_unique = true, has_times = true;
     *is_apart = false;
     for (size_t i = 0; i < n; i++) {
@@ -152,7 +152,7 @@ static enum run_source source_of_unknown(const struct part *part, bool *is_apart
 
 /* The order of streams: by rank, by coordinates, by number, by process. */
 static int compare_keys(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     const struct strings *strings = arg;
     int order = sign(a->has_rank ? 0 : a->trace.source, b->has_rank ? 0 : b->trace.source);
     if (order)
@@ -174,12 +174,12 @@ static int compare_keys(const void *left, const void *right, void *arg) {
 }
 
 /* Sets the source and the stream of each trace. */
-static void find_streams(struct part *part) {
+static void find_streams(struct run_part *part) {
     const struct role_traces *traces = &part->traces;
     bool is_apart;
     const enum run_source source = source_of_unknown(part, &is_apart);
     for (size_t i = 0; i < traces->n; i++) {
-        struct entry *entry = traces->list[i];
+        struct run_entry *entry = traces->list[i];
         if (!entry->has_rank)
             entry->trace.source = entry->has_coordinates ? RUN_BY_COORDINATES : source;
         part->scratch[i] = entry;
@@ -187,7 +187,7 @@ static void find_streams(struct part *part) {
     qsort_r(part->scratch, traces->n, sizeof *part->scratch, compare_keys, (void *)part->strings);
     uint32_t stream = 0;
     for (size_t i = 0; i < traces->n; i++) {
-        struct entry *entry = part->scratch[i];
+        struct run_entry *entry = part->scratch[i];
         const bool is_same =
             i > 0 &&
             (compare_keys(&part->scratch[i - 1], &part->scratch[i], (void *)part->strings) == 0 ||
@@ -203,7 +203,7 @@ static void find_streams(struct part *part) {
 /* What may tell engines apart, in this order. */
 enum engine_key { KEY_WORLD_SIZE, KEY_FOLDER, KEY_DP, KEY_HOST, KEY_PROCESS, N_ENGINE_KEYS };
 
-static int64_t engine_key(const struct entry *entry, enum engine_key key) {
+static int64_t engine_key(const struct run_entry *entry, enum engine_key key) {
     switch (key) {
     case KEY_WORLD_SIZE:
         return -entry->world_size; /* the largest first */
@@ -223,19 +223,19 @@ struct conflicts {
     bool is_separated[N_ENGINE_KEYS];
 };
 
-static void note_conflict(const struct entry *a, const struct entry *b, struct conflicts *conflicts) {
+static void note_conflict(const struct run_entry *a, const struct run_entry *b, struct conflicts *conflicts) {
     conflicts->any = true;
     conflicts->are_named &= a->trace.source == RUN_BY_NAME || a->trace.source == RUN_BY_DIRECTORY;
     for (int key = 0; key < N_ENGINE_KEYS; key++)
         conflicts->is_separated[key] &= engine_key(a, (enum engine_key)key) != engine_key(b, (enum engine_key)key);
 }
 
-static bool have_one_label(const struct entry *a, const struct entry *b, const struct strings *strings) {
+static bool have_one_label(const struct run_entry *a, const struct run_entry *b, const struct strings *strings) {
     return a->label != STRING_NONE && b->label != STRING_NONE && compare_labels(a, b, strings) == 0;
 }
 
-static void find_conflicts(const struct part *part, struct conflicts *conflicts) {
-    struct entry **list = part->scratch;
+static void find_conflicts(const struct run_part *part, struct conflicts *conflicts) {
+    struct run_entry **list = part->scratch;
     const size_t n = part->traces.n;
     *conflicts = (struct conflicts){.are_named = true};
     memset(conflicts->is_separated, true, sizeof conflicts->is_separated);
@@ -266,13 +266,13 @@ static void find_conflicts(const struct part *part, struct conflicts *conflicts)
 
 /* Replaces ranks in names, which are local ranks, by their index in the order of (directory, local rank). */
 static int compare_local_ranks(const void *left, const void *right, void *arg) {
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     const int order = compare_strings(a->node, b->node, arg);
     return order ? order : sign(a->trace.rank, b->trace.rank);
 }
 
-static void number_local_ranks(struct part *part) {
-    struct entry **list = part->scratch;
+static void number_local_ranks(struct run_part *part) {
+    struct run_entry **list = part->scratch;
     const size_t n = part->traces.n;
     memcpy(list, part->traces.list, n * sizeof *list);
     qsort_r(list, n, sizeof *list, compare_local_ranks, (void *)part->strings);
@@ -290,8 +290,8 @@ static void number_local_ranks(struct part *part) {
 /* ---- Windows ---- */
 
 /* Whether each trace has a label, and no stream has one twice: then sets the windows. */
-static bool use_labels(const struct part *part) {
-    struct entry **list = part->scratch;
+static bool use_labels(const struct run_part *part) {
+    struct run_entry **list = part->scratch;
     const size_t n = part->traces.n;
     uint32_t window = 0;
     memcpy(list, part->traces.list, n * sizeof *list);
@@ -311,14 +311,14 @@ static bool use_labels(const struct part *part) {
 
 /* Traces of one stream after another, each stream by time (or by path). */
 struct series {
-    struct entry **list;
+    struct run_entry **list;
     size_t *first;                 /* of each stream; n_streams + 1 */
     uint32_t n_streams, reference; /* the stream of the first trace */
     size_t longest;
     int64_t period; /* the shortest distance of two starts */
 };
 
-static enum sutra_status find_series(const struct part *part, bool is_timed, struct series *series,
+static enum sutra_status find_series(const struct run_part *part, bool is_timed, struct series *series,
                                      struct sutra_error *error) {
     const size_t n = part->traces.n;
     *series =
@@ -341,9 +341,9 @@ static enum sutra_status find_series(const struct part *part, bool is_timed, str
 
 /* Whether all streams have as many traces, at constant distances from the traces of the reference. */
 static bool has_constant_distances(const struct series *series) {
-    struct entry *const *reference = series->list + series->first[series->reference];
+    struct run_entry *const *reference = series->list + series->first[series->reference];
     for (uint32_t stream = 0; stream < series->n_streams; stream++) {
-        struct entry *const *list = series->list + series->first[stream];
+        struct run_entry *const *list = series->list + series->first[stream];
         if (series->first[stream + 1] - series->first[stream] != series->longest ||
             series->first[series->reference + 1] - series->first[series->reference] != series->longest)
             return false;
@@ -358,15 +358,15 @@ static bool has_constant_distances(const struct series *series) {
 }
 
 /* Windows by start times; returns their number. `latest` has the last window of each stream, plus 1. */
-static uint32_t use_times(const struct part *part, int64_t period, uint32_t *latest) {
-    struct entry **list = part->scratch;
+static uint32_t use_times(const struct run_part *part, int64_t period, uint32_t *latest) {
+    struct run_entry **list = part->scratch;
     const size_t n = part->traces.n;
     uint32_t n_windows = 0;
     int64_t first = 0;
     memcpy(list, part->traces.list, n * sizeof *list);
     qsort_r(list, n, sizeof *list, compare_begins, NULL);
     for (size_t i = 0; i < n; i++) {
-        struct entry *entry = list[i];
+        struct run_entry *entry = list[i];
         if (n_windows == 0 || 2 * (entry->trace.begin_ns - first) >= period || latest[entry->stream] == n_windows) {
             n_windows++;
             first = entry->trace.begin_ns;
@@ -377,7 +377,7 @@ static uint32_t use_times(const struct part *part, int64_t period, uint32_t *lat
     return n_windows;
 }
 
-static enum sutra_status find_windows(const struct part *part, enum run_window_source *source,
+static enum sutra_status find_windows(const struct run_part *part, enum run_window_source *source,
                                       struct sutra_error *error) {
     struct series series;
     bool is_timed = true;
@@ -405,10 +405,10 @@ static enum sutra_status find_windows(const struct part *part, enum run_window_s
 /* ---- Ranks ---- */
 
 /* Numbers the traces without a rank. */
-static void number_ranks(const struct part *part) {
-    struct entry **list = part->scratch;
+static void number_ranks(const struct run_part *part) {
+    struct run_entry **list = part->scratch;
     const size_t n = part->traces.n;
-    const struct entry *first = NULL;
+    const struct run_entry *first = NULL;
     bool varies[N_COORDINATES] = {false};
     int n_varying = 0, varying = 0;
     memcpy(list, part->traces.list, n * sizeof *list);
@@ -432,7 +432,7 @@ static void number_ranks(const struct part *part) {
     while (n_known < n && list[n_known]->has_rank)
         n_known++;
     for (size_t i = 0; i < n; i++) {
-        struct entry *entry = list[i];
+        struct run_entry *entry = list[i];
         const bool is_new = i == 0 || list[i - 1]->stream != entry->stream;
         switch (entry->trace.source) {
         case RUN_BY_COORDINATES:
@@ -514,11 +514,11 @@ static const char *missing_ranks(struct arena *arena, const struct run_window *w
 }
 
 /* Fills a role from the traces of a part, whose windows and ranks are known. */
-static enum sutra_status make_role(const struct part *part, enum run_window_source source, struct run_role *role,
+static enum sutra_status make_role(const struct run_part *part, enum run_window_source source, struct run_role *role,
                                    struct sutra_error *error) {
     struct arena *arena = part->arena;
     const size_t n = part->traces.n;
-    struct entry **list = part->scratch;
+    struct run_entry **list = part->scratch;
     memcpy(list, part->traces.list, n * sizeof *list);
     qsort_r(list, n, sizeof *list, compare_windows, NULL);
     size_t n_windows = 1, n_ranks = 0;
@@ -534,7 +534,7 @@ static enum sutra_status make_role(const struct part *part, enum run_window_sour
     size_t window = SIZE_MAX;
     uint32_t label = STRING_NONE;
     for (size_t i = 0; i < n; i++) {
-        struct entry *entry = list[i];
+        struct run_entry *entry = list[i];
         if (i == 0 || list[i - 1]->window != entry->window) {
             windows[++window] = (struct run_window){.traces = traces + i, .begin_ns = entry->trace.begin_ns};
             label = source == RUN_WINDOWS_LABEL ? entry->label : STRING_NONE;
@@ -574,7 +574,7 @@ struct role_list {
 };
 
 /* Adds the role of a part. */
-static enum sutra_status add_role(struct part *part, struct role_list *roles, struct sutra_error *error) {
+static enum sutra_status add_role(struct run_part *part, struct role_list *roles, struct sutra_error *error) {
     enum run_window_source source;
     find_streams(part);
     TRY(find_windows(part, &source, error));
@@ -591,7 +591,7 @@ struct key_order {
 
 static int compare_engines(const void *left, const void *right, void *arg) {
     const struct key_order *order = arg;
-    const struct entry *a = entry_at(left), *b = entry_at(right);
+    const struct run_entry *a = entry_at(left), *b = entry_at(right);
     const int64_t of_a = engine_key(a, order->key), of_b = engine_key(b, order->key);
     int difference = order->key == KEY_FOLDER || order->key == KEY_HOST
                          ? compare_strings((uint32_t)of_a, (uint32_t)of_b, order->strings)
@@ -600,7 +600,7 @@ static int compare_engines(const void *left, const void *right, void *arg) {
 }
 
 /* Adds the roles of a part: one, or one per engine. */
-static enum sutra_status add_roles(struct part *part, struct role_list *roles, struct sutra_error *error) {
+static enum sutra_status add_roles(struct run_part *part, struct role_list *roles, struct sutra_error *error) {
     struct conflicts conflicts;
     struct key_order order = {part->strings, KEY_WORLD_SIZE};
     const struct role_traces whole = part->traces;
@@ -612,7 +612,7 @@ static enum sutra_status add_roles(struct part *part, struct role_list *roles, s
         order.key++;
     if (!conflicts.any || conflicts.are_named || order.key == N_ENGINE_KEYS)
         return add_role(part, roles, error);
-    struct entry **list = arena_alloc(part->arena, whole.n, sizeof *list);
+    struct run_entry **list = arena_alloc(part->arena, whole.n, sizeof *list);
     TRY_ALLOC(list, error);
     memcpy(list, whole.list, whole.n * sizeof *list);
     qsort_r(list, whole.n, sizeof *list, compare_engines, &order);
@@ -633,10 +633,10 @@ static int compare_role_names(const void *left, const void *right) {
 }
 
 enum sutra_status run_make_roles(struct run *run, struct arena *arena, const struct strings *strings,
-                                 struct entry **traces, size_t n, struct sutra_error *error) {
+                                 struct run_entry **traces, size_t n, struct sutra_error *error) {
     struct role_list roles = {0};
-    struct entry **list = arena_alloc(arena, n, sizeof *list);
-    struct part part = {.strings = strings, .arena = arena, .scratch = arena_alloc(arena, n, sizeof *list)};
+    struct run_entry **list = arena_alloc(arena, n, sizeof *list);
+    struct run_part part = {.strings = strings, .arena = arena, .scratch = arena_alloc(arena, n, sizeof *list)};
     TRY(arena_status(arena, error));
     run->n_roles = 0;
     if (n == 0)

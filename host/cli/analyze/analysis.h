@@ -27,11 +27,11 @@ struct analysis;
 struct analysis_kind {
     const char *page; /* PAGE.html is the report */
     bool rereads;     /* a single trace may be read twice: a stream is copied first */
-    /* Prints what is before the i-th role of a run with several, which are analyzed one after another; i == n: after the
-     * last one. NULL: the analysis is of one role. */
+    /* Prints what is before the i-th role of a run with several, which are analyzed one after another; i == n: after
+     * the last one. NULL: the analysis is of one role. */
     void (*between_roles)(const struct analysis *analysis, size_t i, size_t n);
-    /* Lists the traces as the inputs of the job; NULL: by job_list_inputs(). This and check() return SUTRA_OK, or another
-     * exit code after reporting the error. */
+    /* Lists the traces as the inputs of the job; NULL: by job_list_inputs(). This and check() return SUTRA_OK, or
+     * another exit code after reporting the error. */
     int (*list)(struct analysis *analysis);
     /* Checks what depends on the traces and the restriction; may be NULL. */
     int (*check)(struct analysis *analysis);
