@@ -235,7 +235,7 @@ static enum sutra_status read_streams(const struct run *run, struct sutra_error 
 }
 
 static enum sutra_status link_job(struct run *run, struct sutra_error *error) {
-    const struct trace_files files = {(char *const *)run->path, run->n_inputs, true};
+    const struct trace_files files = {.paths = (char *const *)run->path, .n = run->n_inputs, .mixed = true};
     const struct rank_job_options options = {.folder = run->folder,
                                              .ending = ".et",
                                              .into = RECORD_FOLDER "/",

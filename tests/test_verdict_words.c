@@ -23,6 +23,10 @@ static struct sutra_verdict verdict_of(const double shares[SUTRA_N_PARTS]) {
                                     .device = "Tesla V100",
                                     .trace = "dir/trace.json.gz",
                                     .excluded_by = "",
+                                    .run = "",
+                                    .role = "",
+                                    .window_label = "",
+                                    .window_text = "",
                                     .unexplained_percent = 2.35};
     memcpy(verdict.shares, shares, sizeof verdict.shares);
     return verdict;

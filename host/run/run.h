@@ -168,8 +168,8 @@ struct run_pick {
 
 /* Selects the windows that a command reads, and scans their traces. If one has no GPU activity, which changes the
  * choice, the choice is repeated; in the end all traces are scanned. Sets picks, and warns about skipped files.
- * SUTRA_NO_INPUT: no trace. SUTRA_DATA: no such role or window, or several roles; SUTRA_STRICT: a strict context, and GPU activity of a
- * selected window was not recorded, or a trace of it is malformed. */
+ * SUTRA_NO_INPUT: no trace. SUTRA_DATA: no such role or window, or several roles; SUTRA_STRICT: a strict context, and
+ * GPU activity of a selected window was not recorded, or a trace of it is malformed. */
 enum sutra_status run_choose(struct run *run, struct sutra_context *context, const struct run_selection *selection,
                              struct sutra_error *error);
 
