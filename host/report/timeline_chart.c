@@ -101,7 +101,7 @@ void timeline_draw(const struct svg *svg, const void *chart) {
     struct text_out *out = svg_out(svg);
     size_t length;
     double zero_us = 0, marked_begin = 0, marked_us = 0, sum_us = 0;
-    const char *zero_name = "";
+    const char *zero_name = "", *code = "";
     scale.width = svg->width - scale.left - 1;
 
     /* The y coordinates of lanes, from the order of tracks. */
@@ -118,6 +118,8 @@ void timeline_draw(const struct svg *svg, const void *chart) {
         } else if (strcmp(kind, "step") == 0) {
             zero_us = start;
             zero_name = table_get_text(table, at.name, row, &length);
+        } else if (strcmp(kind, "code") == 0) {
+            code = table_get_text(table, at.track, row, &length);
         } else if (strcmp(kind, "marked") == 0) {
             sum_us += duration;
             marked_begin = duration > marked_us ? start : marked_begin;
@@ -150,10 +152,13 @@ void timeline_draw(const struct svg *svg, const void *chart) {
         out_add(out, "/>\n");
     }
     if (marked_us > 0) {
-        char text[96];
-        snprintf(text, sizeof text, "%s %s", timeline->marked, shown_figure(marked_us, UNIT_US).text);
+        char text[256];
+        int n = snprintf(text, sizeof text, "%s %s", timeline->marked, shown_figure(marked_us, UNIT_US).text);
         if (sum_us > 1.05 * marked_us)
-            snprintf(text, sizeof text, "%s: %s in this range", timeline->marked, shown_figure(sum_us, UNIT_US).text);
+            n = snprintf(text, sizeof text, "%s: %s in this range", timeline->marked,
+                         shown_figure(sum_us, UNIT_US).text);
+        if (*code)
+            snprintf(text + n, sizeof text - (size_t)n, ", %s", short_path(code, TITLE_COLUMNS).text);
         double width = markup_width(name_of(text)) * FONT_SIZE;
         double middle = (x_of(&scale, marked_begin) + x_of(&scale, marked_begin + marked_us)) / 2;
         svg_text(svg, NULL, ANCHOR_START, fmax(scale.left, fmin(middle - width / 2, svg->width - width)), 12,

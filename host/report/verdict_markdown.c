@@ -2,11 +2,11 @@
  * verdict_markdown.c - writes the verdict as Markdown, for an issue or an agent: one claim per line.
  *
  *     # Why FILE is slow            | today | 348 ms | why |
- *     bar in a code block           ## 1. Title (up to p%), with Seen, Where, Do, Check
+ *     bar in a code block           ## 1. Title (up to p%), with Seen, Where, Code, Do, Check
  *     ## Not the cause              ## Not explained              ## Evidence: cut commands
  *     <details> with the shares and the version
  *
- * The document has at most 8 kB: without the details if necessary, then without Where and Check.
+ * The document has at most 8 kB: without the details if necessary, then without Where, Code and Check.
  *
  * Cost: O(length).
  */
@@ -89,8 +89,10 @@ static void write_finding(const struct markdown *markdown, const struct finding_
                    finding->percent);
     out_add(out, "\n\n");
     write_labelled(markdown, "Seen", finding->seen);
-    if (size < MARKDOWN_NO_PLACES)
+    if (size < MARKDOWN_NO_PLACES) {
         write_labelled(markdown, "Where", finding->where);
+        write_labelled(markdown, "Code", finding->code);
+    }
     write_labelled(markdown, "Do", finding->fix);
     if (size < MARKDOWN_NO_PLACES)
         write_labelled(markdown, "Check", finding->check);

@@ -187,6 +187,7 @@ static void write_finding(struct page *page, const struct sutra_table *events, c
     }
     write_point(page, "Seen", finding->seen);
     write_point(page, "Where", finding->where);
+    write_point(page, "Code", finding->code);
     write_point(page, "Do", finding->fix);
     write_point(page, "Check", finding->check);
     write_picture(page, events, finding);

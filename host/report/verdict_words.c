@@ -372,6 +372,21 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
     words->where = finish_text(maker);
 }
 
+/* "mymodel/router.py:12 route 97%, train.py:30 train_step 11%"; or "spread over 40 functions". */
+static void make_code(struct words_maker *maker, const struct sutra_finding *finding, struct finding_words *words) {
+    for (size_t i = 0; i < finding->n_code; i++) {
+        const struct sutra_finding_code *code = &finding->code[i];
+        buffer_format(&maker->buffer, "%s%s:%u %s %.0f%%", i ? ", " : "", short_path(code->file, NAME_COLUMNS).text,
+                      code->line, short_text(code->function, NAME_COLUMNS).text, code->percent);
+        if (strcmp(code->kind, "library") == 0)
+            buffer_format(&maker->buffer, " (library)");
+    }
+    if (finding->n_code == 0 && finding->n_functions)
+        buffer_format(&maker->buffer, "spread over %s",
+                      counted_text(finding->n_functions, "function", "functions").text);
+    words->code = finish_text(maker);
+}
+
 /* Appends a sentence, with its full stop. */
 static void append_sentence(struct words_maker *maker, const char *text) {
     size_t length = strlen(text);
@@ -414,6 +429,7 @@ static void make_finding(struct words_maker *maker, size_t number) {
                 buffer_format(&maker->buffer, " Part of finding %zu: do not add.", k + 1);
     words->seen = finish_text(maker);
     make_where(maker, finding, rule, words);
+    make_code(maker, finding, words);
     for (size_t i = 0; i < finding->n_remedies; i++)
         append_sentence(maker, finding->remedies[i].text);
     words->fix = finish_text(maker);

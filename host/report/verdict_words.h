@@ -34,7 +34,7 @@ struct finding_words {
     const char *saving; /* "up to 144 ms of a step (41%)"; "" */
     double percent;     /* of the step; NaN */
     bool is_estimate;
-    const char *seen, *where, *fix, *check;
+    const char *seen, *where, *code, *fix, *check;
     const struct sutra_finding_remedy *remedies;
     size_t n_remedies;
     struct sutra_finding_evidence evidence;

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analyze/memory/memory.h"
 #include "base/error.h"
 #include "base/shared.h"
+#include "facts/code_names.h"
 #include "text/numbers.h"
 
 #define STACK_BYTES_MAX  ((uint64_t)1 << 34) /* of the stacks of all live allocations, for their checksum */
@@ -81,45 +81,8 @@ bool memory_path_has_folder(const char *path, size_t n, const char *folder) {
     return memory_path_find(path, n, inner) || memory_path_find(path, MIN(n, strlen(folder)), folder);
 }
 
-/* Whether a directory of installed packages begins at `at`. */
-static bool is_packages_folder(const char *at, const char *end) {
-    return end - at >= 13 && (memcmp(at, "site-packages", 13) == 0 || memcmp(at, "dist-packages", 13) == 0);
-}
-
-/* Whether a directory of Windows, which ends at `end`, contains a Python: "Python312", "anaconda3", "miniforge3", or a
- * directory of "envs" (conda) or "versions" (pyenv). */
-static bool is_windows_python(const char *path, const char *end) {
-    static const char *const names[] = {"python", "conda", "forge"};
-    const char *name = memory_path_file(path, (size_t)(end - path));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (const char *at = name; at + strlen(names[i]) <= end; at++)
-            if (strncasecmp(at, names[i], strlen(names[i])) == 0)
-                return true;
-    return (name - path >= 6 && memcmp(name - 6, "\\envs\\", 6) == 0) ||
-           (name - path >= 10 && memcmp(name - 10, "\\versions\\", 10) == 0);
-}
-
 bool memory_is_library_path(const char *path, size_t n) {
-    if (memory_path_has_folder(path, n, "torch/"))
-        return true;
-    /* ".../lib/python3.12/" that no directory of installed packages follows */
-    static const char library[] = "/lib/python3";
-    const char *end = path + n;
-    for (const char *at = path; (at = memmem(at, (size_t)(end - at), library, sizeof library - 1));) {
-        at += sizeof library - 1;
-        const char *folder = memchr(at, '/', (size_t)(end - at));
-        if (!folder)
-            return false;
-        folder++;
-        if (!is_packages_folder(folder, end))
-            return true;
-    }
-    /* The same of Windows: "...\Python312\Lib\". */
-    for (const char *at = path; n && *path != '/' && (at = memchr(at, '\\', (size_t)(end - at))); at++)
-        if (end - at > 5 && at[4] == '\\' && strncasecmp(at + 1, "lib", 3) == 0 && !is_packages_folder(at + 5, end) &&
-            is_windows_python(path, at))
-            return true;
-    return false;
+    return memory_path_has_folder(path, n, "torch/") || path_is_in_standard_library(path, n);
 }
 
 int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b) {

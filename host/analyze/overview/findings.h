@@ -234,6 +234,7 @@ struct finding_where {
     unsigned n_units;
     unsigned n_names;          /* different units, shown or not */
     char frame[FINDING_FRAME]; /* "": unknown */
+    unsigned n_code;           /* different functions of its code, listed in struct rank_verdict or not */
 };
 
 /* The range that represents a finding: microseconds after the first event of the trace. */
@@ -251,13 +252,15 @@ struct finding_range {
  */
 struct overview_finding {
     const struct finding_rule *rule;
-    double saving_percent; /* estimated saving, percent of the window; NaN: none is claimed */
-    double uncapped;       /* the same without the cap; equal: there is none */
-    double weight;         /* 0 .. 1 */
-    struct spans spans;    /* in the arena of the diagnosis */
-    uint64_t facts;        /* of the finding, and of the trace: they select the remedy */
-    uint32_t part_of;      /* a bit for each rule of a finding whose intervals contain these */
-    uint32_t limited_by;   /* enum finding_limit */
+    double saving_percent;  /* estimated saving, percent of the window; NaN: none is claimed */
+    double uncapped;        /* the same without the cap; equal: there is none */
+    double weight;          /* 0 .. 1 */
+    struct spans spans;     /* in the arena of the diagnosis */
+    const uint8_t *kernels; /* there, too: by row of devices, the kernels of a rule about kernels; NULL */
+    const char *range_code; /* there, too: the code of most of its time in the range, "train.py:12 step"; NULL */
+    uint64_t facts;         /* of the finding, and of the trace: they select the remedy */
+    uint32_t part_of;       /* a bit for each rule of a finding whose intervals contain these */
+    uint32_t limited_by;    /* enum finding_limit */
     char seen[FINDING_SEEN];
     char subject[FINDING_NAME]; /* what the remedy names: a function, an operator */
     char now[32];               /* value of the metric that the remedy changes */

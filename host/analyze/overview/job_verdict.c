@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/shared.h"
+#include "facts/code_names.h"
 #include "text/strings.h"
 
 const char *sutra_verdict_part_name(enum sutra_verdict_part part) {
@@ -354,6 +355,29 @@ static void publish_where(struct arena *arena, const struct finding_where *where
     public->frame = arena_format(arena, "%s", where->frame);
 }
 
+/* The functions of a finding, which are of the rank with its texts. */
+static void publish_code(struct arena *arena, const struct rank_verdict *verdict,
+                         const struct overview_finding *finding, struct sutra_finding *public) {
+    static const char *const vias[N_CODE_VIAS] = {"direct", "forward", "capture"};
+    struct sutra_finding_code *list = arena_alloc(arena, FINDING_CODES, sizeof *list);
+    const uint32_t rule = finding_rule_number(finding->rule);
+    struct code_name parts;
+    for (uint64_t i = 0; i < verdict->n_codes && list; i++) {
+        const struct finding_code *code = &verdict->codes[i];
+        if (code->rule != rule || public->n_code == FINDING_CODES || !code_name_parse(code->name, &parts))
+            continue;
+        list[public->n_code++] =
+            (struct sutra_finding_code){.file = arena_format(arena, "%.*s", (int)parts.file_length, parts.file),
+                                        .line = code->line,
+                                        .function = arena_format(arena, "%s", parts.function),
+                                        .percent = code->percent,
+                                        .kind = code_owner_of(code->name) == CODE_USER ? "user" : "library",
+                                        .via = vias[code->via]};
+    }
+    public->code = list;
+    public->n_functions = finding->where.n_code;
+}
+
 static void publish_finding(const struct joining *joining, const struct overview_finding *finding,
                             struct sutra_finding *public) {
     static const char *const limits[] = {"", "host_waits", "straggler"};
@@ -394,6 +418,8 @@ static void publish_finding(const struct joining *joining, const struct overview
         public->n_late_ranks = joining->found->n_late;
     }
     publish_where(arena, &finding->where, public);
+    if (finding->facts & FACT_FRAMES)
+        publish_code(arena, joining->ranks[of->most_rank].verdict, finding, public);
     publish_remedies(arena, finding, public);
     publish_evidence(joining, finding, public);
 

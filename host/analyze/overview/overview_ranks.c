@@ -103,6 +103,7 @@ static void where_codec(struct codec *codec, struct finding_where *where) {
     codec_limited(codec, &where->n_units, FINDING_UNITS);
     codec_value(codec, &where->n_names);
     codec_chars(codec, where->frame, sizeof where->frame);
+    codec_value(codec, &where->n_code);
     for (unsigned i = 0; i < where->n_units && !codec->failure; i++) {
         codec_limited(codec, &where->units[i].phase, SUTRA_N_PHASES);
         codec_value(codec, &where->units[i].percent);
@@ -149,8 +150,11 @@ static void finding_codec(struct codec *codec, struct overview_finding *finding,
         codec_text_in(codec, &finding->numbers[k].name, arena);
         codec_value(codec, &finding->numbers[k].value);
     }
-    if (codec_decodes(codec))
+    if (codec_decodes(codec)) {
         finding->spans = (struct spans){.n = 0};
+        finding->kernels = NULL;
+        finding->range_code = NULL;
+    }
 }
 
 static void verdict_codec(struct codec *codec, struct rank_verdict *verdict, struct arena *arena) {
@@ -181,6 +185,10 @@ static void verdict_codec(struct codec *codec, struct rank_verdict *verdict, str
         codec_value(codec, &op->n_threads);
     }
     codec_array(codec, &verdict->atoms, &verdict->n_atoms, NULL);
+    codec_array(codec, &verdict->codes, &verdict->n_codes, NULL);
+    for (uint64_t i = 0; i < verdict->n_codes && codec_decodes(codec); i++)
+        codec_check(codec, verdict->codes[i].rule < n_finding_rules && verdict->codes[i].via < N_CODE_VIAS &&
+                               memchr(verdict->codes[i].name, 0, sizeof verdict->codes[i].name));
     codec_limited(codec, &verdict->n_suspects, SUSPECTS_MOST);
     for (unsigned i = 0; i < verdict->n_suspects && !codec->failure; i++) {
         rule_codec(codec, &verdict->suspects[i].rule);
@@ -517,7 +525,7 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
 }
 
 static const struct rank_analysis analysis = {
-    .kind = {"overview", sizeof(struct rank_window) << 48 | sizeof(struct verdict_atom) << 40 |
+    .kind = {"overview", sizeof(struct rank_window) << 48 | sizeof(struct verdict_atom) << 40 | FINDING_CODES << 24 |
                              SUTRA_OPERATORS_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 | N_FINDING_RULES},
     .result_size = sizeof(struct rank_overview),
     .analyze = analyze,

@@ -62,12 +62,16 @@ static enum sutra_status add_kernel_finding(struct diagnosis *d, const struct fi
     struct spans spans;
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *ticks = arena_alloc(d->arena, devices->n, sizeof *ticks);
+    uint8_t *kernels = d->facts & FACT_FRAMES ? arena_alloc(d->kept, devices->n, 1) : NULL;
     *added = NULL;
-    TRY_ALLOC(ticks, error);
+    TRY_ALLOC(ticks && !d->kept->failed, error);
+    if (kernels)
+        memcpy(kernels, marked, devices->n);
     TRY(spans_of_devices(d->overview, marked, d->kept, &spans, error));
     if (spans.n == 0)
         return SUTRA_OK;
     struct overview_finding *finding = add_finding(d, rule, &spans, "%s", "");
+    finding->kernels = kernels;
     set_finding_saving(d, finding, fmin(saving, waits));
     finding->uncapped = percent_of_window(d, saving);
     finding->limited_by = waits < saving ? LIMIT_HOST_WAITS : LIMIT_NONE;

@@ -106,6 +106,7 @@ static enum sutra_status sum_atoms(const struct diagnosis *d, struct rank_verdic
 
 void rank_verdict_free(struct rank_verdict *verdict) {
     free(verdict->atoms);
+    free(verdict->codes);
 }
 
 /* ---- Facts of a rank ---- */
@@ -501,6 +502,7 @@ enum sutra_status find_findings(struct sutra_context *context, const struct laun
                                 finding->uncapped);
         TRY(find_evidence(&d, finding, error));
     }
+    TRY(find_code(&d, verdict, error));
 
     verdict->window = overview_length(overview);
     verdict->n_steps = d.measures.n_steps;

@@ -30,6 +30,18 @@ struct verdict_atom {
 #define SUSPECTS_MOST      3
 #define CPU_OPERATORS_MOST 5
 
+/* A function with at least 10 % of the time of a finding, at most FINDING_CODES for each. Kept as bytes: without random
+ * padding. */
+#define FINDING_CODES 3
+enum code_via { CODE_VIA_DIRECT, CODE_VIA_FORWARD, CODE_VIA_CAPTURE, N_CODE_VIAS };
+struct finding_code {
+    double percent;
+    uint32_t rule;            /* number of the finding's rule */
+    uint32_t line;            /* with most of the time */
+    uint32_t via;             /* enum code_via, of most of the time */
+    char name[FINDING_FRAME]; /* "FILE(LINE): FUNCTION" */
+};
+
 /* What is kept of a rank. Times are ticks, nanoseconds. */
 struct rank_verdict {
     enum sutra_verdict_kind kind;
@@ -54,6 +66,8 @@ struct rank_verdict {
     unsigned n_cpu_operators;
     struct verdict_atom *atoms; /* owned */
     uint64_t n_atoms;
+    struct finding_code *codes; /* owned; of each finding consecutive, descending by time */
+    uint64_t n_codes;
     struct suspect_numbers {
         const struct finding_rule *rule;
         double apparent, percent;
@@ -164,6 +178,9 @@ struct job_verdict {
 enum sutra_status job_verdict_make(const struct job_rank *ranks, size_t n, const struct trace_validity *validity,
                                    const struct job_findings *found, const struct chosen_window *window,
                                    struct arena *arena, struct job_verdict *job, struct sutra_error *error);
+
+/* code.c: lists the functions of the shown findings, after find_evidence(), if the trace records Python functions. */
+enum sutra_status find_code(const struct diagnosis *d, struct rank_verdict *verdict, struct sutra_error *error);
 
 /* evidence.c: the range that represents a finding. */
 enum sutra_status find_evidence(const struct diagnosis *d, struct overview_finding *finding, struct sutra_error *error);

@@ -113,6 +113,21 @@ static void add_where(struct json_out *json, const struct sutra_finding *finding
     json_close(json, ']');
     json_add_count(json, "n_units", finding->n_names);
     add_known_text(json, "frame", finding->frame);
+    if (finding->code) {
+        json_add_open(json, "code", '[');
+        for (size_t i = 0; i < finding->n_code; i++) {
+            json_open_line(json);
+            json_add_text(json, "file", finding->code[i].file);
+            json_add_count(json, "line", finding->code[i].line);
+            json_add_text(json, "function", finding->code[i].function);
+            json_add_real(json, "percent", DIGITS, finding->code[i].percent);
+            json_add_text(json, "kind", finding->code[i].kind);
+            json_add_text(json, "via", finding->code[i].via);
+            json_close_line(json);
+        }
+        json_close(json, ']');
+        json_add_count(json, "n_code", finding->n_functions);
+    }
     json_close(json, '}');
 }
 

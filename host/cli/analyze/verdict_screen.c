@@ -6,12 +6,12 @@
  *     WHAT IT COULD BE  ...
  *       one step   |####......%%%|            legend
  *     1. TITLE                                saving
- *        Seen, Where, Do, Check
+ *        Seen, Where, Code, Do, Check
  *     Not the cause, Not explained, Next
  *
  * Text alone has all information; on a terminal, without NO_COLOR, titles are bold and parts have colors. The screen is
  * made in memory: names of the trace are escaped there, and control bytes of its own mark the styles. If it is longer
- * than 60 lines, the last findings have no Where and Check.
+ * than 60 lines, the last findings have no Where, Code and Check.
  */
 #include <math.h>
 #include <stdio.h>
@@ -214,8 +214,10 @@ static void write_finding(struct screen *screen, const struct finding_words *fin
     write_words(screen, finding->saving);
     end_line(screen);
     write_labelled(screen, "Seen", finding->seen);
-    if (is_full)
+    if (is_full) {
         write_labelled(screen, "Where", finding->where);
+        write_labelled(screen, "Code", finding->code);
+    }
     write_labelled(screen, "Do", finding->fix);
     if (is_full)
         write_labelled(screen, "Check", finding->check);
