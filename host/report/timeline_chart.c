@@ -119,7 +119,7 @@ void timeline_draw(const struct svg *svg, const void *chart) {
             zero_us = start;
             zero_name = table_get_text(table, at.name, row, &length);
         } else if (strcmp(kind, "code") == 0) {
-            code = table_get_text(table, at.track, row, &length);
+            code = table_get_text(table, at.name, row, &length);
         } else if (strcmp(kind, "marked") == 0) {
             sum_us += duration;
             marked_begin = duration > marked_us ? start : marked_begin;

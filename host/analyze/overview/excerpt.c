@@ -359,10 +359,17 @@ enum sutra_status excerpt_add(const struct overview *overview, const struct valu
             &lanes,
             &(struct excerpt_row){rank, rule, "", -1, "step", hosts->start[excerpt.step], hosts->stop[excerpt.step], 1},
             host_name(model, excerpt.step), table);
-    if (finding->range_code)
-        add_row(&lanes,
-                &(struct excerpt_row){rank, rule, finding->range_code, -1, "code", excerpt.from, excerpt.from, 0},
-                STRING_NONE, table);
+    if (finding->range_code) { /* no name of the trace */
+        table_integer(table, rank);
+        table_words(table, rule);
+        table_words(table, "");
+        table_integer(table, -1);
+        table_words(table, "code");
+        table_words(table, finding->range_code);
+        table_real(table, (double)(excerpt.from - excerpt.zero) / 1000);
+        table_real(table, 0);
+        table_integer(table, 0);
+    }
     for (uint32_t lane = 0; lane < lanes.n; lane++) /* also without events */
         add_row(&lanes,
                 &(struct excerpt_row){rank, rule, lanes.labels[lane], lane, "track", excerpt.from, excerpt.from, 0},
