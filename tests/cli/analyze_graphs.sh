@@ -88,6 +88,14 @@ quietly sutra analyze operators trace.json --capture missing.json
 echo '{"traceEvents": [' >broken.json
 quietly sutra analyze trace.json --capture broken.json
 
+# A directory of capture traces.
+mkdir captures
+cp other.json named.json captures
+quietly sutra analyze operators trace.json -o directory -q --capture captures
+cmp directory/graph_kernels.csv named/graph_kernels.csv && echo equal
+mkdir empty
+quietly sutra analyze trace.json --capture empty
+
 # Ranks in two processes: the process that combines them reads no capture trace.
 quietly sutra analyze operators trace.json -o shard -q --capture named.json --shard 1/1
 mv named.json gone.json

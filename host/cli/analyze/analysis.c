@@ -486,10 +486,24 @@ static int write_results(struct analysis *analysis) {
     return exit_code == SUTRA_OK ? closed : exit_code;
 }
 
+/* Lists the captures of graphs in --capture, and the ones in the run. */
+static int list_captures(struct analysis *analysis) {
+    const struct run *run = &analysis->job.run.run;
+    const struct operands named = {(unsigned)analysis->captures.n, (char **)analysis->captures.texts};
+    const struct operands of_run = {(unsigned)run->n_captures, (char **)run->captures};
+    TRY_CODE(trace_list_make(&analysis->capture_files, &named, NAMES_JSON));
+    if (analysis->kind->reads_captures && run->n_captures && analysis->job.log_level <= LOG_INFO)
+        fprintf(stderr, "sutra: %s: %s used\n", run->path,
+                counted_text(run->n_captures, "capture of graphs is", "captures of graphs are").text);
+    return analysis->kind->reads_captures ? trace_list_add(&analysis->capture_files, &of_run, NAMES_JSON) : SUTRA_OK;
+}
+
 /* Analyzes the inputs of the job, and reports. `exit_code`: of the preparation. */
 static int run_inputs(struct analysis *analysis, int exit_code) {
     struct job *job = &analysis->job;
     const struct trace_list *traces = &job->traces;
+    if (exit_code == SUTRA_OK)
+        exit_code = list_captures(analysis);
     if (exit_code == SUTRA_OK && analysis->kind->check)
         exit_code = analysis->kind->check(analysis);
     if (exit_code == SUTRA_OK && !analysis->combine)

@@ -25,8 +25,9 @@ struct analysis;
 
 /* Functions of an analysis. The struct of each analysis begins with a struct analysis. */
 struct analysis_kind {
-    const char *page; /* PAGE.html is the report */
-    bool rereads;     /* a single trace may be read twice: a stream is copied first */
+    const char *page;    /* PAGE.html is the report */
+    bool reads_captures; /* of CUDA graphs: --capture, and the ones in a run */
+    bool rereads;        /* a single trace may be read twice: a stream is copied first */
     /* Prints what is before the i-th role of a run with several, which are analyzed one after another; i == n: after
      * the last one. NULL: the analysis is of one role. */
     void (*between_roles)(const struct analysis *analysis, size_t i, size_t n);
@@ -67,7 +68,8 @@ struct analysis {
     const struct analysis_kind *kind;
     /* Options. */
     struct sutra_restriction restriction;
-    struct option_list rank_lists;
+    struct option_list rank_lists, captures;
+    struct trace_list capture_files; /* of `captures`: directories are replaced by their files */
     const char *shard;
     int table_format; /* index of table_formats: enum sutra_table_format, or TABLE_ARROW */
     bool no_report, print_path, combine;
@@ -126,11 +128,11 @@ struct analysis {
     }
 
 /* Of commands that attribute the kernels of graphs. */
-#define ANALYSIS_ROW_CAPTURE(STRUCT, MEMBER)                                                                           \
+#define ANALYSIS_ROW_CAPTURE                                                                                           \
     {                                                                                                                  \
-        "capture", 0, OPTION_LIST, "TRACE", AT(STRUCT, MEMBER),                                                        \
+        "capture", 0, OPTION_LIST, "TRACE", AT(analysis, captures),                                                    \
             .help = "attribute kernels of CUDA graphs by TRACE, which recorded the capture of the graphs or an eager " \
-                    "run; may be repeated"                                                                             \
+                    "run, or by all traces of a directory; may be repeated"                                            \
     }
 
 /* Of commands that analyze a part of a job. */

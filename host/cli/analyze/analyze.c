@@ -23,7 +23,6 @@ struct overview_analysis {
     struct analysis analysis;
     struct sutra_overview_options options;
     int format; /* enum overview_format */
-    struct option_list captures;
     bool details, keep_paths;
     struct sutra_overview *overview;
 };
@@ -144,8 +143,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     self->options.tables = job->output || analysis->is_shared;
     self->options.companion = self->options.tables ? sutra_hta_companion() : NULL;
     self->options.restriction = &analysis->restriction;
-    self->options.captures = self->captures.texts;
-    self->options.n_captures = self->captures.n;
+    self->options.captures = (const char *const *)analysis->capture_files.paths;
+    self->options.n_captures = analysis->capture_files.n;
     TRY(sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error));
     if (!job->output)
         return SUTRA_OK;
@@ -205,13 +204,14 @@ static void between_roles(const struct analysis *analysis, size_t i, size_t n) {
 }
 
 static void release(struct job *job) {
+    trace_list_free(&((struct analysis *)job)->capture_files);
     sutra_overview_free(((struct overview_analysis *)job)->overview);
 }
 
 /* ---- The command ---- */
 
 static const struct analysis_kind kind = {
-    .page = PAGE_FIRST, .between_roles = between_roles, .work = work, .report = report};
+    .page = PAGE_FIRST, .reads_captures = true, .between_roles = between_roles, .work = work, .report = report};
 static const struct overview_analysis defaults = {.analysis = {.kind = &kind, .job.stages = analysis_stages},
                                                   .options.size = sizeof(struct sutra_overview_options)};
 
@@ -244,7 +244,7 @@ static const struct option_row options[] = {
      .help = "use the annotations NAME as steps (default: ProfilerStep, or repeating kernel sequences)"},
     {"peaks", 0, OPTION_FILE, "FILE", AT(overview_analysis, options.peaks),
      .help = "read peak rates of the GPU from FILE (default: data sheet of the GPU in the trace)", .group = group_more},
-    ANALYSIS_ROW_CAPTURE(overview_analysis, captures),
+    ANALYSIS_ROW_CAPTURE,
     ANALYSIS_ROWS,
     {0},
 };
