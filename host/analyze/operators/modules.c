@@ -44,6 +44,7 @@ enum sutra_status backward_links_find(struct sutra_context *context, const struc
     static const struct requested_field field = {"Sequence number", ASK_INT, false};
     const struct host_rows *hosts = &model->hosts;
     row_t n = 0;
+    bool has_engine = false;
     links->engine = arena_alloc(arena, hosts->n, sizeof *links->engine);
     links->forward = rows_none(arena, hosts->n);
     struct arena_mark mark = arena_mark(arena);
@@ -55,6 +56,7 @@ enum sutra_status backward_links_find(struct sutra_context *context, const struc
     for (row_t row = 0; row < hosts->n; row++) {
         bool is_operator = hosts->kind[row] == HOST_OPERATOR;
         is_engine[row] = is_operator && text_compare(model->strings, host_name(model, row), TEXT_BEGINS, ENGINE_PREFIX);
+        has_engine |= is_engine[row];
         if (!is_operator)
             continue;
         events[n] = hosts->event[row];
@@ -65,6 +67,10 @@ enum sutra_status backward_links_find(struct sutra_context *context, const struc
     for (row_t row = 0; row < hosts->n; row++)
         if (is_engine[row])
             links->engine[row] = row;
+    if (!has_engine) {
+        arena_release(arena, mark);
+        return SUTRA_OK;
+    }
     TRY(event_columns_request(context, model->trace, &field, 1, events, n, &sequence, error));
     TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error));
 

@@ -129,8 +129,8 @@ struct code_sums {
     int64_t from, to; /* the range that represents the finding */
 };
 
-/* Adds the interval of an instant or of a GPU activity: `ticks` of the finding, of which `of_range` are in its range.
- * False: out of memory. */
+/* Adds time of a finding to the code of a row of hosts; `of_range` is the part of `ticks` in the range. False: out of
+ * memory. */
 static bool add_code(struct code_sums *sums, const struct code_index *index, row_t row, bool is_captured, int64_t ticks,
                      int64_t of_range) {
     enum code_via via = is_captured ? CODE_VIA_CAPTURE : CODE_VIA_DIRECT;
@@ -335,7 +335,7 @@ static enum sutra_status list_functions(const struct diagnosis *d, struct code_s
     return SUTRA_OK;
 }
 
-/* Sums the code of a finding by what its time is: GPU idle time, marked activities, or a class of activities. */
+/* Sums the code of a finding by the kind of its time: GPU idle time, marked activities, or a class of activities. */
 static enum sutra_status sum_code(const struct diagnosis *d, const struct overview_finding *finding,
                                   struct code_sums *sums, struct sutra_error *error) {
     const struct finding_rule *rule = finding->rule;
