@@ -200,6 +200,9 @@ static void make_steps(struct run *run) {
         queue(&made, "gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 200);
         wait_for_device(&made, "cudaStreamSynchronize");
         host(&made, "python", 200);
+        around(&made, "cpu_op", "autograd::engine::evaluate_function: A", made.now - 100, "\"Sequence number\":1");
+        around(&made, "python_function", "train.py(3): step", made.step_began, "");
+        around(&made, "python_function", "math.py(5): f", made.now - 50, "\"CallFrom\":\"train.py:4\"");
         step_end(&made);
     }
     free(run->text[0]);
@@ -233,6 +236,7 @@ static enum sutra_status analyze_overview(struct run *run, struct sutra_error *e
         status = find_job_stragglers(list, 2, &scratch, &found, NULL, error);
     run->result = verdict.n_findings;
     assert_true(status || finding_of_rule(verdict.findings, verdict.n_findings, &rule_straggler));
+    assert_true(status || verdict.n_codes);
     for (int i = 0; i < 2; i++)
         collective_calls_free(&ranks[i].calls);
     return status;
@@ -545,7 +549,7 @@ static enum sutra_status read_shared_report(struct run *run, struct sutra_error 
 /* ---- Pages ---- */
 
 static const char report_trace[] =
-    "user_annotation '## Forward ##' ts=0+90; cpu_op aten::a ts=1+60 'External id'=9;"
+    "user_annotation '## Forward ##' ts=0+90; python_function 'train.py(3): f' ts=0+250; cpu_op aten::a ts=1+60 'External id'=9;"
     "cudaLaunchKernel ts=5+2 correlation=1; cudaLaunchKernel ts=8+2 correlation=2;"
     "cudaMemcpyAsync ts=9+1 correlation=3; kernel k<b> stream=7 ts=10+20 correlation=1;"
     "kernel l stream=8 ts=12+30 correlation=2; kernel ncclKernel stream=9 ts=20+30 correlation=2;"

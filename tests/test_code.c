@@ -209,7 +209,7 @@ static void long_names_keep_the_file(void **state) {
     memset(name, 'x', sizeof name);
     for (size_t i = 40; i < 440; i += 40)
         name[i] = '/';
-    strcpy(name + 440, "/train.py(30): step");
+    snprintf(name + 440, sizeof name - 440, "/train.py(30): step");
     for (long t = 0; t < 20 * PERIOD_US; t += PERIOD_US) {
         on_thread(&made, "python_function", name, 1, t, 299, "");
         launch_on(&made, 1, t + 280, "gemm", 7, t + 290, 30);
