@@ -175,6 +175,33 @@ static void titles_of_a_job_name_ranks(void **state) {
     }
 }
 
+static void code_lists_functions_or_their_number(void **state) {
+    static const struct sutra_finding_code code[] = {
+        {"mymodel/router.py", 12, "route", 86.4, "user", "direct"},
+        {"vllm/a_directory/of_a_long_path/with_many/components/layers.py", 8, "forward", 12, "library", "capture"}};
+    static const struct {
+        size_t n_code, n_functions;
+        const char *text;
+    } cases[] = {
+        {0, 0, ""},
+        {0, 12, "spread over 12 functions"},
+        {1, 7, "mymodel/router.py:12 route 86%"},
+        {2, 2,
+         "mymodel/router.py:12 route 86%, ../of_a_long_path/with_many/components/layers.py:8 forward 12% (library)"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sutra_verdict verdict = verdict_of(mixed);
+        struct sutra_finding finding = finding_of("host_bound");
+        struct arena arena = {0};
+        struct verdict_words words;
+        finding.code = code;
+        finding.n_code = cases[i].n_code;
+        finding.n_functions = cases[i].n_functions;
+        assert_int_equal(verdict_words_make(&verdict, &finding, 1, &arena, &words, NULL), SUTRA_OK);
+        assert_string_equal(words.findings[0].code, cases[i].text);
+        arena_free(&arena);
+    }
+}
+
 static void unexplained_pieces_are_named(void **state) {
     struct sutra_verdict verdict = verdict_of(mixed);
     struct arena arena = {0};
@@ -301,6 +328,7 @@ int main(void) {
         cmocka_unit_test(bar_cells_follow_the_largest_remainder),
         cmocka_unit_test(achievable_steps_are_a_chain),
         cmocka_unit_test(findings_name_units_and_overlaps),
+        cmocka_unit_test(code_lists_functions_or_their_number),
         cmocka_unit_test(unexplained_pieces_are_named),
         cmocka_unit_test(header_without_steps_names_the_whole),
         cmocka_unit_test(check_of_a_metric_of_zero_asks_for_a_rise),

@@ -366,8 +366,6 @@ enum sutra_status find_code(const struct diagnosis *d, struct rank_verdict *verd
     enum sutra_status status = SUTRA_OK;
     for (unsigned i = 0; i < d->findings->n && !status; i++) {
         sums.n = 0;
-        sums.names = (struct strings){0};
-        sums.numbers = (struct pair_table){0};
         if (!strings_init(&sums.names) || !pair_table_init(&sums.numbers))
             status = error_memory(error);
         if (!status)
