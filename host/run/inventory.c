@@ -473,17 +473,18 @@ static int sign(int64_t a, int64_t b) {
     return (a > b) - (a < b);
 }
 
-/* Whether two traces have the same process id and rank, or without a rank the same coordinates and number. */
+/* Whether two traces have the same process id, rank, coordinates and number; a recorded rank needs no number. */
 static int compare_identities(const void *left, const void *right, void *arg) {
     const struct run_entry *a = entry_at(left), *b = entry_at(right);
     (void)arg;
     int order = sign(a->trace.pid, b->trace.pid);
     order = order ? order : sign(a->recorded_rank, b->recorded_rank);
-    if (order || a->recorded_rank != NAME_NONE)
-        return order;
+    order = order ? order : sign(a->recorded_source, b->recorded_source);
     order = order ? order : sign(a->has_coordinates, b->has_coordinates);
     order = order ? order : memcmp(a->coordinates, b->coordinates, sizeof a->coordinates);
-    return order ? order : sign(a->number, b->number);
+    if (order || a->recorded_source == RUN_BY_INFO)
+        return order;
+    return sign(a->number, b->number);
 }
 
 /* The same, then by start. */
@@ -499,7 +500,9 @@ static int compare_ranks_of_roles(const void *left, const void *right, void *arg
     (void)arg;
     int order = sign(a->role, b->role);
     order = order ? order : sign(a->recorded_rank, b->recorded_rank);
-    return order ? order : memcmp(a->coordinates, b->coordinates, sizeof a->coordinates);
+    if (order || a->recorded_rank != NAME_NONE)
+        return order;
+    return memcmp(a->coordinates, b->coordinates, sizeof a->coordinates);
 }
 
 /* Finds the ends that duplicates, ranks by order and conflicts need: of traces of one identity that lack ids, of traces

@@ -12,6 +12,7 @@
 #include "base/shared.h"
 #include "facts/names.h"
 #include "read/document.h"
+#include "read/file_kind.h"
 #include "read/json.h"
 #include "run/entry.h"
 
@@ -20,6 +21,7 @@ struct trace_scan {
     uint64_t n_launches;
     uint32_t n_processes; /* with CPU operators */
     double begin_us, end_us, base_ns;
+    int64_t rank, world_size; /* after the events; NOT_RECORDED */
 };
 
 /* The names and categories of a trace, as they appear. */
@@ -82,6 +84,22 @@ static void scan_event(struct json_walker *walker, struct scan_names *names, str
         scan->end_us = fmax(scan->end_us, begin_us + number_as_double(number));
 }
 
+/* Reads "distributedInfo". */
+static void scan_info(struct json_walker *walker, struct trace_scan *scan) {
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        const struct json_span key = walk_key(walker);
+        if (!key.at)
+            return;
+        int64_t *number = place_is(walker->source, key, "rank")         ? &scan->rank
+                          : place_is(walker->source, key, "world_size") ? &scan->world_size
+                                                                        : NULL;
+        int64_t value;
+        if (number && field_integer(walker->text + walker->at, &value) && value >= 0)
+            *number = value;
+        walk_value(walker);
+    }
+}
+
 /* Scans the text of a trace up to its first GPU activity, or all of it. */
 static void scan_text(const struct source *source, bool whole, struct scan_names *names, struct trace_scan *scan) {
     struct json_walker walker = walk_from(source, 0);
@@ -94,6 +112,10 @@ static void scan_text(const struct source *source, bool whole, struct scan_names
             struct number number;
             if (field_number(source->bytes + walker.at, &number))
                 scan->base_ns = number_as_double(number);
+        }
+        if (!is_list && place_is(source, key, "distributedInfo") && walk_char(&walker) == '{') {
+            scan_info(&walker, scan);
+            continue;
         }
         if (!(is_list || place_is(source, key, "traceEvents")) || walk_char(&walker) != '[') {
             walk_value(&walker);
@@ -116,7 +138,8 @@ static void scan_text(const struct source *source, bool whole, struct scan_names
 static void scan_file(const char *path, uint64_t most, bool whole, struct trace_scan *scan) {
     struct source source = {0};
     struct scan_names names = {0};
-    *scan = (struct trace_scan){.begin_us = INFINITY, .end_us = -INFINITY};
+    *scan = (struct trace_scan){
+        .begin_us = INFINITY, .end_us = -INFINITY, .rank = NOT_RECORDED, .world_size = NOT_RECORDED};
     if (source_open_rest(&source, path, most, NULL)) {
         scan->is_malformed = true;
     } else if (strings_init(&names.strings) && strings_init(&names.pids)) {
@@ -159,6 +182,11 @@ static void scan_entry(void *arg, size_t i) {
         entry->n = MAX(scan.n_processes, 2);
     if (scan.is_malformed && !scan.has_gpu)
         entry->kind = RUN_MALFORMED;
+    if (entry->recorded_source != RUN_BY_INFO && scan.rank >= 0) {
+        entry->recorded_rank = scan.rank;
+        entry->recorded_source = RUN_BY_INFO;
+    }
+    entry->world_size = MAX(entry->world_size, scan.world_size);
     const double begin_ns = scan.base_ns + scan.begin_us * 1e3, end_ns = scan.base_ns + scan.end_us * 1e3;
     if (!has_time(entry) && begin_ns >= 1e18 && begin_ns < 9e18)
         entry->trace.begin_ns = (int64_t)begin_ns;

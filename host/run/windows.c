@@ -224,8 +224,9 @@ struct conflicts {
 };
 
 static void note_conflict(const struct run_entry *a, const struct run_entry *b, struct conflicts *conflicts) {
+    const struct run_entry *first = compare_natural(a->trace.path, b->trace.path) < 0 ? a : b;
     conflicts->any = true;
-    conflicts->are_named &= a->trace.source == RUN_BY_NAME || a->trace.source == RUN_BY_DIRECTORY;
+    conflicts->are_named &= first->trace.source == RUN_BY_NAME || first->trace.source == RUN_BY_DIRECTORY;
     for (int key = 0; key < N_ENGINE_KEYS; key++)
         conflicts->is_separated[key] &= engine_key(a, (enum engine_key)key) != engine_key(b, (enum engine_key)key);
 }
