@@ -505,10 +505,18 @@ static int compare_ranks_of_roles(const void *left, const void *right, void *arg
     return memcmp(a->coordinates, b->coordinates, sizeof a->coordinates);
 }
 
+/* Whether a scanned trace has no GPU activity, several processes, or is malformed. */
+static bool any_is_no_rank(struct run_entry *const *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (list[i]->trace.gpu == RUN_GPU_NONE || list[i]->is_several || list[i]->kind != RUN_TRACE)
+            return true;
+    return false;
+}
+
 /* Finds the ends that duplicates, ranks by order and conflicts need: of traces of one identity that lack ids, of traces
  * without a rank, of traces of one rank and several processes. */
 static enum sutra_status find_ends(struct inventory *inventory, struct sutra_context *context,
-                                   struct run_entry **traces, size_t n, struct sutra_error *error) {
+                                   struct run_entry **traces, size_t n, bool *changed, struct sutra_error *error) {
     struct run_entry **list = arena_alloc(&inventory->roles, n, sizeof *list);
     struct run_entry **needed = arena_alloc(&inventory->roles, n, sizeof *needed);
     bool *needs = arena_zeros(&inventory->roles, inventory->n, sizeof *needs);
@@ -531,14 +539,17 @@ static enum sutra_status find_ends(struct inventory *inventory, struct sutra_con
     size_t n_needed = 0;
     for (size_t i = 0; i < n; i++) {
         struct run_entry *entry = traces[i];
-        if (!needs[entry - inventory->entries] || !has_time(entry) || entry->end_ns > entry->trace.begin_ns)
+        if (!needs[entry - inventory->entries] || !has_time(entry) || entry->has_end)
             continue;
+        entry->has_end = true;
         if (entry->name_time_ns > entry->trace.begin_ns)
             entry->end_ns = entry->name_time_ns;
         else
             needed[n_needed++] = entry;
     }
-    return run_scan_entries(context, needed, n_needed, true, error);
+    TRY(run_scan_entries(context, needed, n_needed, true, error));
+    *changed = any_is_no_rank(needed, n_needed);
+    return SUTRA_OK;
 }
 
 /* ---- Duplicates ---- */
@@ -669,22 +680,19 @@ static enum sutra_status list_skipped(struct run *run, struct sutra_error *error
     return SUTRA_OK;
 }
 
-/* Chooses the traces of ranks, roles, ranks and windows from all that is known. */
-static enum sutra_status settle(struct run *run, struct sutra_context *context, struct sutra_error *error) {
+/* Lists the traces that count as traces of ranks in `traces`, and returns their number. */
+static size_t list_traces(struct run *run, struct run_entry **traces) {
     struct inventory *inventory = run->inventory;
-    bool is_known = true, any_gpu = false, any_rank = false;
+    bool any_gpu = false, any_rank = false;
     size_t n = 0;
-    arena_free(&inventory->roles);
+    run->is_scanned = true;
     for (uint64_t i = 0; i < inventory->n; i++) {
         const struct run_entry *entry = &inventory->entries[i];
         const bool is_rank = entry->kind == RUN_TRACE && !entry->is_several;
         any_gpu |= is_rank && entry->trace.gpu == RUN_GPU_ACTIVE;
-        is_known &= !is_rank || entry->trace.gpu != RUN_GPU_UNKNOWN;
+        run->is_scanned &= !is_rank || entry->trace.gpu != RUN_GPU_UNKNOWN;
         any_rank |= is_rank && (entry->trace.gpu != RUN_GPU_NONE);
     }
-    struct run_entry **traces = arena_alloc(&inventory->roles, inventory->n, sizeof *traces);
-    struct run_entry **list = arena_alloc(&inventory->roles, inventory->n, sizeof *list);
-    TRY(arena_status(&inventory->roles, error));
     for (uint64_t i = 0; i < inventory->n; i++) {
         struct run_entry *entry = &inventory->entries[i];
         entry->settled = entry->kind;
@@ -696,20 +704,33 @@ static enum sutra_status settle(struct run *run, struct sutra_context *context, 
             continue;
         if (entry->is_several && any_rank)
             entry->settled = RUN_SEVERAL;
-        else if (entry->trace.gpu == RUN_GPU_NONE && (any_gpu || !is_known))
+        else if (entry->trace.gpu == RUN_GPU_NONE && (any_gpu || !run->is_scanned))
             entry->settled = entry->n >= LAUNCHES_MIN ? RUN_NOT_RECORDED : RUN_NO_GPU;
         else
             traces[n++] = entry;
     }
-    TRY(find_ends(inventory, context, traces, n, error));
-    memcpy(list, traces, n * sizeof *list);
+    return n;
+}
+
+/* Chooses the traces of ranks, roles, ranks and windows from all that is known. */
+static enum sutra_status settle(struct run *run, struct sutra_context *context, struct sutra_error *error) {
+    struct inventory *inventory = run->inventory;
+    size_t n = 0, kept = 0;
+    arena_free(&inventory->roles);
+    struct run_entry **traces = arena_alloc(&inventory->roles, inventory->n, sizeof *traces);
+    struct run_entry **list = arena_alloc(&inventory->roles, inventory->n, sizeof *list);
+    TRY(arena_status(&inventory->roles, error));
+    for (bool changed = true; changed;) { /* a scan for an end also finds traces without GPU activity */
+        n = list_traces(run, traces);
+        TRY(find_ends(inventory, context, traces, n, &changed, error));
+    }
+    if (n)
+        memcpy(list, traces, n * sizeof *list);
     drop_duplicates(list, n);
-    size_t kept = 0;
     for (size_t i = 0; i < n; i++)
         if (traces[i]->settled == RUN_TRACE)
             traces[kept++] = traces[i];
     TRY(run_make_roles(run, &inventory->roles, &inventory->strings, traces, kept, error));
-    run->is_scanned = is_known;
     TRY(list_skipped(run, error));
     run->is_flat = is_flat(run);
     return SUTRA_OK;
@@ -753,9 +774,7 @@ static enum sutra_status scan_traces(struct run *run, struct sutra_context *cont
             list[n++] = entry;
     }
     TRY(run_scan_entries(context, list, n, false, error));
-    *changed = false;
-    for (size_t i = 0; i < n; i++)
-        *changed |= list[i]->trace.gpu == RUN_GPU_NONE || list[i]->is_several || list[i]->kind != RUN_TRACE;
+    *changed = any_is_no_rank(list, n);
     return SUTRA_OK;
 }
 
