@@ -223,8 +223,10 @@ static void print_run(const struct run *run) {
             if (role->windows[k].label)
                 label_width = MIN(MAX(label_width, strlen(role->windows[k].label)), LABEL_WIDTH);
     }
-    printf("%s   %s, ", short_path(run->path, screen_columns() - 50).text,
-           counted_text(run->n_roles, "role", "roles").text);
+    printf("%s", short_path(run->path, screen_columns() - 50).text);
+    if (run->n_arguments > 1)
+        printf(" and %zu more", run->n_arguments - 1);
+    printf("   %s, ", counted_text(run->n_roles, "role", "roles").text);
     printf("%s, %s of ", counted_text(n_windows, "window", "windows").text,
            counted_text(traces, "trace", "traces").text);
     printf("%s; %s, %s\n", counted_text(n_ranks, "rank", "ranks").text,
@@ -233,6 +235,8 @@ static void print_run(const struct run *run) {
     print_sources(run);
     print_default(run);
     print_skipped(run);
+    if (run->n_arguments > 1)
+        return;
     const char *path = typed_path(run->path, 40);
     char command[200];
     int length = snprintf(command, sizeof command, "sutra analyze %s", path);

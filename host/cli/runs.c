@@ -48,7 +48,10 @@ static enum sutra_status describe_window(const struct run *run, const struct run
         sorted[i] = (uint32_t)i;
     }
     qsort_r(sorted, of->n_traces, sizeof *sorted, compare_paths, paths);
-    *chosen = (struct chosen_window){.run = run->path,
+    const char *title =
+        run->n_arguments == 1 ? run->path : arena_format(arena, "%s and %zu more", run->path, run->n_arguments - 1);
+    *chosen = (struct chosen_window){.run = title,
+                                     .is_one_folder = run->n_arguments == 1,
                                      .role = run->n_roles > 1 ? role->name : NULL,
                                      .label = of->label,
                                      .text = window_text(arena, role, window, is_named),

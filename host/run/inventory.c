@@ -739,7 +739,7 @@ static enum sutra_status settle(struct run *run, struct sutra_context *context, 
 enum sutra_status run_open(struct run *run, struct sutra_context *context, const char *const *arguments, size_t n,
                            struct sutra_error *error) {
     const char *skipped_folder = run->skipped_folder;
-    *run = (struct run){.skipped_folder = skipped_folder, .path = arguments[0]};
+    *run = (struct run){.skipped_folder = skipped_folder, .path = arguments[0], .n_arguments = n};
     run->inventory = calloc(1, sizeof *run->inventory);
     TRY_ALLOC(run->inventory && strings_init(&run->inventory->strings), error);
     run->arena = &run->inventory->roles;

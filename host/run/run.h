@@ -125,6 +125,7 @@ struct run {
     const char *skipped_folder; /* the output directory, which is not searched; or NULL */
 
     const char *path; /* of the run: the argument; of several, the first one */
+    size_t n_arguments;
     uint64_t n_files, n_folders, n_bytes, n_other, n_deep;
     const struct run_role *roles; /* in natural order of their names */
     size_t n_roles;

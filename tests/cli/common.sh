@@ -108,3 +108,25 @@ et_file() {
 
 # encode_et: the Chakra file of JSON lines, from standard input to standard output.
 encode_et() { python3 "$TOOLS/../et_text.py"; }
+
+# trace_of PATH RANK PID SECOND STEP_US: writes a device trace of two steps with a data loader and a kernel. RANK "-" is
+# not recorded; SECOND counts from 2023-11-14 22:13:20.
+trace_of() {
+    mkdir -p "$(dirname "$1")"
+    awk -v rank="$2" -v pid="$3" -v second="$4" -v step="$5" 'BEGIN {
+        printf "{\"schemaVersion\": 1, \"baseTimeNanoseconds\": %d000000000", 1700000000 + second
+        if (rank != "-")
+            printf ", \"distributedInfo\": {\"rank\": %d, \"world_size\": 2}", rank
+        printf ", \"traceEvents\": [\n"
+        x = "{\"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %.1f, \"dur\": %.1f, \"cat\": \"%s\", \"name\": \"%s\"%s}%s\n"
+        for (i = 0; i < 2; i++) {
+            at = i * step
+            printf x, pid, 1, at, step - 1, "user_annotation", "ProfilerStep#" (i + 1), "", ","
+            printf x, pid, 1, at + 5, step - 900, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", "", ","
+            printf x, pid, 1, at + step - 890, 20, "cpu_op", "aten::mm", ", \"args\": {\"External id\": " i + 1 "}", ","
+            printf x, pid, 1, at + step - 885, 5, "cuda_runtime", "cudaLaunchKernel", ", \"args\": {\"correlation\": " i + 1 ", \"External id\": " i + 1 "}", ","
+            printf x, 0, 7, at + step - 870, 800, "kernel", "gemm_kernel", ", \"args\": {\"correlation\": " i + 1 ", \"External id\": " i + 1 ", \"stream\": 7, \"device\": 0}", i ? "" : ","
+        }
+        print "]}"
+    }' >"$1"
+}

@@ -736,6 +736,8 @@ static void publish_window(struct joining *joining, const struct chosen_window *
     verdict->window = window->window;
     verdict->n_windows = window->n_windows;
     verdict->n_skipped = window->n_skipped;
+    if (!window->is_one_folder)
+        return;
     const char *run = shell_word(arena, window->run);
     if (window->role)
         run = arena_format(arena, "%s --role %s", run, shell_word(arena, window->role));
@@ -781,7 +783,7 @@ static void publish_next(const struct joining *joining) {
     if (verdict->kind == SUTRA_VERDICT_STEPS && (folder || joining->n == 1))
         list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze %s -o out", folder ? folder : trace),
                                                 "the page with pictures and all tables", true};
-    if (verdict->n_windows > 1)
+    if (verdict->n_windows > 1 && joining->run)
         list[n++] = (struct sutra_next_command){arena_format(arena, "sutra analyze %s --window all", joining->run),
                                                 "compare the windows of the run", false};
     verdict->next = list;

@@ -564,6 +564,12 @@ static int run_role(const struct analysis *analysis, const struct chosen_window 
 int analysis_run(struct job *job) {
     struct analysis *analysis = (struct analysis *)job;
     int exit_code = parse_restriction(analysis);
+    if (exit_code == SUTRA_OK && !analysis->kind->between_roles && job->selection.window &&
+        strcmp(job->selection.window, "all") == 0)
+        exit_code = message_fail(SUTRA_USAGE,
+                                 "--window all: %s reads one window; 'sutra analyze RUN --window all' "
+                                 "compares all",
+                                 job->command->called);
     job->selection.needs_one_role = !analysis->kind->between_roles || job->plan;
     if (exit_code == SUTRA_OK)
         exit_code = analysis->kind->list ? analysis->kind->list(analysis) : job_list_inputs(job, analysis->names);
