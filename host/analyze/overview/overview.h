@@ -152,6 +152,11 @@ enum sutra_status median_of_keys(uint64_t *keys, row_t *rows, row_t n, int64_t *
 /* Names and columns of all tables (overview_ranks.c). */
 extern const struct table_spec overview_table_specs[];
 
+/* The steps of a job, recorded as profiler steps, or as the annotations that are selected as steps: *us has for each
+ * number the longest duration over all ranks, in the arena, and is not sorted by duration. O(n log n). */
+enum sutra_status overview_step_times(const struct sutra_overview *overview, struct arena *arena, double **us,
+                                      uint64_t *n, struct sutra_error *error);
+
 /* The activity of each stream in the window. Leaves `scratch` as it was. */
 enum sutra_status overview_streams_add(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                        struct arena *scratch, struct sutra_table *table, struct sutra_error *error);

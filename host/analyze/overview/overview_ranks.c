@@ -18,6 +18,11 @@
 #include "base/threads.h"
 #include "match/key_index.h"
 
+/* A step as it is recorded on the CPU: from its start to its end, while the steps of the tables fill the window. */
+struct recorded_step {
+    int64_t number, ns;
+};
+
 struct rank_overview {
     struct sutra_result result;        /* up to SUTRA_OVERVIEW_STEPS */
     struct sutra_operators *operators; /* until all ranks are joined */
@@ -25,6 +30,8 @@ struct rank_overview {
     const struct sutra_companion *companion;
     struct rank_verdict verdict;
     struct rank_collectives collectives;
+    struct recorded_step *steps;
+    uint64_t n_steps;
 };
 
 struct sutra_overview {
@@ -233,6 +240,7 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
         return;
     }
     codec_result(codec, &rank->result);
+    codec_array(codec, &rank->steps, &rank->n_steps, NULL);
     if (overview->options.tables) {
         const struct sutra_operators_options operators = {
             .size = sizeof operators, .rank = rank_number, .peaks = overview->options.peaks};
@@ -252,6 +260,7 @@ static void rank_free(void *result) {
     if (rank->companion)
         rank->companion->free(rank->of_companion);
     result_free(&rank->result);
+    free(rank->steps);
 }
 
 /* ---- Tables of one rank ---- */
@@ -328,6 +337,28 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
     return SUTRA_OK;
 }
 
+/* Lists the selected steps: profiler steps by their number; annotations by the number after "#", or their index. */
+static enum sutra_status list_steps(const struct overview *overview, const struct overview_steps *steps,
+                                    const char *selected, struct rank_overview *rank, struct sutra_error *error) {
+    const struct host_rows *hosts = &overview->model->hosts;
+    const struct strings *strings = overview->model->strings;
+    const bool is_annotated = steps->source == STEPS_ANNOTATION;
+    const row_t n = is_annotated ? steps->n : overview->window.n_steps;
+    rank->steps = malloc(MAX(n, 1U) * sizeof *rank->steps);
+    TRY_ALLOC(rank->steps, error);
+    for (row_t i = 0; i < n; i++) {
+        const row_t row = is_annotated ? ROW_NONE : overview->window.steps[i];
+        const uint32_t name = is_annotated ? steps->list[i].name : host_name(overview->model, row);
+        const char *text = strings_text(strings, name), *number = strchr(text, '#');
+        if (!is_annotated && selected && !profiler_step_is_selected(number + 1, selected))
+            continue;
+        rank->steps[rank->n_steps++] = (struct recorded_step){
+            .number = number && number[1] >= '0' && number[1] <= '9' ? strtoll(number + 1, NULL, 10) : (int64_t)i,
+            .ns = is_annotated ? steps->list[i].end - steps->list[i].begin : hosts->stop[row] - hosts->start[row]};
+    }
+    return SUTRA_OK;
+}
+
 /* ---- One rank ---- */
 
 /* Makes all but the tables of operators. */
@@ -345,6 +376,7 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     TRY(overview_steps_make(&overview, of->options.annotation, arena, scratch, &steps, error));
     TRY_ALLOC(result_init(&rank->result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES), error);
     steps_table_add(result_table_begin(&rank->result, SUTRA_OVERVIEW_STEPS), task->rank, &overview, &steps);
+    TRY(list_steps(&overview, &steps, of->tasks.restriction.step, rank, error));
     TRY(rank_collectives_read(context, &overview, task->rank, &rank->collectives, error));
     if (of->tasks.n > 1)
         TRY(operator_times_find(model, scratch, &rank->collectives.operators, error));
@@ -525,8 +557,9 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
 }
 
 static const struct rank_analysis analysis = {
-    .kind = {"overview", sizeof(struct rank_window) << 48 | sizeof(struct verdict_atom) << 40 | FINDING_CODES << 24 |
-                             SUTRA_OPERATORS_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 | N_FINDING_RULES},
+    .kind = {"overview", sizeof(struct rank_window) << 48 | sizeof(struct verdict_atom) << 40 |
+                             sizeof(struct recorded_step) << 32 | FINDING_CODES << 24 | SUTRA_OPERATORS_N_TABLES << 16 |
+                             SUTRA_OVERVIEW_N_TABLES << 8 | N_FINDING_RULES},
     .result_size = sizeof(struct rank_overview),
     .analyze = analyze,
     .codec = rank_codec,
@@ -580,6 +613,31 @@ int sutra_overview_finding(const struct sutra_overview *overview, size_t i, stru
 
 const struct sutra_verdict *sutra_overview_verdict(const struct sutra_overview *overview) {
     return &overview->verdict.verdict;
+}
+
+ORDER_BY(compare_recorded, struct recorded_step, ASCENDING(number) DESCENDING(ns))
+
+enum sutra_status overview_step_times(const struct sutra_overview *overview, struct arena *arena, double **us,
+                                      uint64_t *n, struct sutra_error *error) {
+    uint64_t n_all = 0;
+    *n = 0;
+    for (size_t i = 0; i < overview->tasks.n_analyzed; i++)
+        n_all += ((struct rank_overview *)task_result_of_rank(&overview->tasks, i))->n_steps;
+    struct recorded_step *steps = arena_alloc(arena, n_all, sizeof *steps);
+    *us = arena_alloc(arena, n_all, sizeof **us);
+    TRY(arena_status(arena, error));
+    n_all = 0;
+    for (size_t i = 0; i < overview->tasks.n_analyzed; i++) {
+        const struct rank_overview *rank = task_result_of_rank(&overview->tasks, i);
+        if (rank->n_steps)
+            memcpy(steps + n_all, rank->steps, rank->n_steps * sizeof *steps);
+        n_all += rank->n_steps;
+    }
+    qsort(steps, n_all, sizeof *steps, compare_recorded);
+    for (uint64_t i = 0; i < n_all; i++)
+        if (i == 0 || steps[i].number != steps[i - 1].number)
+            (*us)[(*n)++] = (double)steps[i].ns / 1000;
+    return SUTRA_OK;
 }
 
 const struct sutra_operators_ranks *sutra_overview_operators(const struct sutra_overview *overview) {
