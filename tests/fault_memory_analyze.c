@@ -11,7 +11,9 @@
 #include "made_steps.h"
 #include "read/device_trace.h"
 #include "read/nsys.h"
+#include "report/sections.h"
 #include "sutra/collectives.h"
+#include "sutra/diff.h"
 #include "sutra/dlrm.h"
 #include "sutra/operators.h"
 #include "sutra/overview.h"
@@ -578,6 +580,37 @@ static enum sutra_status report_overview(struct run *run, struct sutra_error *er
     return sutra_report_write_overview(run->context, overview, run->folder, NULL, error);
 }
 
+/* A shift at window 5 of 10, whose cause is the difference of two traces. */
+static enum sutra_status make_trend(struct run *run, struct trend *trend, struct sutra_error *error) {
+    OWN(diff, diff);
+    trend->role = "main";
+    trend->n_windows = 10;
+    trend->windows = arena_zeros(&trend->arena, trend->n_windows, sizeof *trend->windows);
+    TRY_ALLOC(trend->windows, error);
+    for (size_t i = 0; i < trend->n_windows; i++)
+        trend->windows[i] = (struct trend_window){.label = "step_1",
+                                                  .name = "step_1",
+                                                  .missing = "",
+                                                  .n_steps = 3,
+                                                  .step_us = i < 5 ? 100 : 120,
+                                                  .shares = {60}};
+    trend->windows[5].findings = (struct trend_findings){.list = {{"sync", "Synchronization", 7}}, .n = 1};
+    TRY(trend_find_changes(trend, error));
+    TRY(sutra_diff_run(run->context, run->path, 1, run->path + 1, 1, NULL, &diff, error));
+    for (size_t i = 0; i < trend->n_changes; i++)
+        TRY(trend_set_cause(trend, &trend->changes[i], diff, error));
+    TRY(trend_write_sentences(trend, error));
+    run->result = (long)(trend->n_changes + strlen(trend->sentences[0]));
+    return trend_page_write(run->context, trend, "run", run->folder, NULL, error);
+}
+
+static enum sutra_status report_trend(struct run *run, struct sutra_error *error) {
+    struct trend trend = {.n_windows = 0};
+    const enum sutra_status status = make_trend(run, &trend, error);
+    arena_free(&trend.arena);
+    return status;
+}
+
 /* clang-format off */
 static const struct operation operations[] = {
     {"hta", analyze_hta, {{"0.json", HTA_EVENTS("2")}, {"1.json", HTA_EVENTS("1")}, {"2.json", ""}}, .n_variants = 2,
@@ -616,6 +649,8 @@ static const struct operation operations[] = {
     {"report_dlrm", report_dlrm, {{"trace", report_trace}}, .min_allocations = 200, .min_files = 4},
     {"report_hta", report_hta, {{"0.json", report_trace}, {"1.json", ""}}, .min_allocations = 200, .min_files = 4},
     {"report_overview", report_overview, {{"0.json", report_trace}}, .min_allocations = 200, .min_files = 4},
+    {"report_trend", report_trend, {{"0.json", HTA_EVENTS("2")}, {"1.json", HTA_EVENTS("1")}}, .min_allocations = 100,
+     .min_result = 60, .min_files = 3},
 };
 /* clang-format on */
 

@@ -20,7 +20,8 @@ from html.parser import HTMLParser
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIZE_MAX = 2_000_000
-PAGES = ["report.html", "hta.html", "operators.html", "kernels.html", "collectives.html", "dlrm.html", "memory.html", "pipeline.html"]
+PAGES = ["report.html", "hta.html", "operators.html", "kernels.html", "collectives.html", "dlrm.html", "memory.html", "pipeline.html",
+         "trend.html"]
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
@@ -491,6 +492,27 @@ def check_diff(page, folder):
 # ---- Charts ----
 
 
+def check_trend(page, folder):
+    """The table, and the points of both charts, are rows of windows.csv; the points are a scale."""
+    rows = read_csv(os.path.join(folder, "windows.csv"))
+    same_rows(page, "windows", rows)
+    for name in ("trend_step.svg", "trend_shares.svg"):
+        points = defaultdict(list)
+        for point in ET.parse(os.path.join(folder, "charts", name)).getroot().iter(SVG + "circle"):
+            row, column, value = int(point.get("data-row")), point.get("data-column"), float(point.get("data-value"))
+            check(near(number(rows[row][column]), value), name, "has a point of another value", row, column, value)
+            points[column].append((value, float(point.get("cy")), float(point.get("cx")), row))
+        check(points or all(row["step_us"] == "" for row in rows), name, "has no points")
+        for column, places in points.items():
+            check(len(places) == sum(row[column] != "" for row in rows), name, column, "lacks points")
+            (low, bottom), (high, top) = min(places)[:2], max(places)[:2]
+            for value, y, _, _ in places:
+                wanted = bottom + (top - bottom) * (value - low) / (high - low) if high > low else bottom
+                check(abs(y - wanted) <= 0.11, name, "points are no scale", value, y, wanted)
+            by_row = sorted(places, key=lambda place: place[3])
+            check([x for _, _, x, _ in by_row] == sorted(x for _, _, x, _ in places), name, "points are not in order")
+
+
 def texts(element):
     return "".join(element.itertext())
 
@@ -603,9 +625,9 @@ def check_legend(svg, drawn):
     """A legend has the colors of the drawing: no entry without a bar, no bar without an entry."""
     legend = [colour for colour, _ in legend_of(svg)]
     check(len(legend) == len(set(legend)), drawn, "has two legend entries of one color")
-    marks = [e for e in svg if e.tag == "path" or (e.tag == "rect" and len(e))]
-    seen = {colour_of(e) for e in marks if e.tag == "path" or min(float(e.get(side)) for side in ("width", "height")) > 0}
-    drawn_any = {colour_of(e) for e in marks if e.tag == "path" or float(e.get("data-value", 1)) != 0}
+    marks = [e for e in svg if e.tag in ("path", "circle") or (e.tag == "rect" and len(e))]
+    seen = {colour_of(e) for e in marks if e.tag != "rect" or min(float(e.get(side)) for side in ("width", "height")) > 0}
+    drawn_any = {colour_of(e) for e in marks if e.tag != "rect" or float(e.get("data-value", 1)) != 0}
     if legend and "dominating" not in drawn:
         check(seen - {None} <= set(legend), drawn, "has colors without a legend entry", seen, legend)
         check(set(legend) - {"ink"} <= drawn_any, drawn, "has legend entries without a bar", legend, drawn_any)
@@ -675,7 +697,7 @@ def check_folder(folder):
     is_diff = os.path.exists(os.path.join(folder, "diff_steps.csv"))
     numbers_of = {"report.html": check_diff if is_diff else check_overview, "hta.html": check_hta, "operators.html": check_operators,
                   "kernels.html": check_kernels, "collectives.html": check_nothing, "dlrm.html": check_dlrm,
-                  "memory.html": check_nothing, "pipeline.html": check_nothing}
+                  "memory.html": check_nothing, "pipeline.html": check_nothing, "trend.html": check_trend}
     there = [name for name in PAGES if os.path.exists(os.path.join(folder, name))]
     check(there, "there is no page")
     prefixes = {name: name[:-5] + "_" for name in PAGES[1:]}

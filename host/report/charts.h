@@ -160,6 +160,24 @@ struct chart_lines {
 };
 chart_draw lines_draw;
 
+/* ---- Points joined by lines: how values change from row to row of a table ---- */
+
+/* The rows of a table, at equal distances; NaN has no point and interrupts its line. More than POINTS_MAX rows have
+ * lines only, and points at the marks. */
+#define POINTS_MAX 400
+struct chart_points {
+    const struct sutra_table *table;
+    uint32_t label; /* column: name of a row */
+    struct bar_value lines[BAR_VALUES_MAX];
+    int n_lines;
+    uint32_t spread;       /* column: half the height of a bar through each point of the first line; n_columns: none */
+    const uint64_t *marks; /* rows with a vertical line */
+    size_t n_marks;
+    bool from_zero; /* the axis of values begins at 0, else near the smallest value */
+    enum unit unit;
+};
+chart_draw points_draw;
+
 /* ---- Stacked areas: how the terms of a sum change over time, and a line ---- */
 
 #define AREA_LAYERS_MAX 8

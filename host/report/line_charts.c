@@ -1,6 +1,6 @@
 /*
- * line_charts.c - draws values over an axis as steps: lines in one panel per series, or stacked areas. Equal adjacent
- * bins become one step.
+ * line_charts.c - draws values over an axis: as steps, with lines in one panel per series, or stacked areas; or as
+ * points joined by lines. Equal adjacent bins become one step.
  *
  *     lines: maximum of each bin as area, mean as line       areas: each layer is above the sum of the layers below it
  *
@@ -182,6 +182,150 @@ void areas_draw(const struct svg *svg, const void *chart) {
         begin_path(&plot, COLOUR_LINE);
         draw_steps(&plot, value_of_line, areas->line, false);
         out_add(svg_out(svg), "\"/>\n");
+    }
+    svg_end(svg);
+}
+
+/* ---- Points ---- */
+
+#define POINTS_PLOT_HEIGHT 220.0
+#define POINTS_LEFT        72.0
+#define POINT_RADIUS       3.0
+
+/* How rows and values become pixels. */
+struct point_plot {
+    const struct svg *svg;
+    const struct chart_points *points;
+    double left, step, bottom, base, scale;
+};
+
+static double x_of_row(const struct point_plot *plot, uint64_t row) {
+    return plot->left + plot->step * ((double)row + 0.5);
+}
+
+static double y_of_value(const struct point_plot *plot, double value) {
+    return plot->bottom - (value - plot->base) * plot->scale;
+}
+
+static double value_of_point(const struct point_plot *plot, int line, uint64_t row) {
+    return table_get_real(plot->points->table, plot->points->lines[line].column, row);
+}
+
+/* Draws one line; a row that is at the same pixel as the one before it is skipped. */
+static void draw_line(const struct point_plot *plot, int line) {
+    const struct svg *svg = plot->svg;
+    const int colour = plot->points->lines[line].colour;
+    struct text_out *out = svg_out(svg);
+    bool is_open = false, is_joined = false;
+    double last_x = -1, last_y = -1;
+    svg->markup->used[colour] = true;
+    for (uint64_t row = 0; row < plot->points->table->n_rows; row++) {
+        const double value = value_of_point(plot, line, row), x = x_of_row(plot, row), y = y_of_value(plot, value);
+        if (!isfinite(value)) {
+            is_joined = false;
+            continue;
+        }
+        if (is_joined && fabs(x - last_x) < 0.25 && fabs(y - last_y) < 0.25)
+            continue;
+        if (!is_open)
+            out_format(out, "<path fill=\"none\" stroke=\"var(--%s)\" stroke-width=\"1.5\" d=\"", svg_colour(colour));
+        out_add(out, is_joined ? "L" : "M");
+        svg_number(svg, x);
+        out_add(out, " ");
+        svg_number(svg, y);
+        last_x = x;
+        last_y = y;
+        is_open = is_joined = true;
+    }
+    out_add(out, is_open ? "\"/>\n" : "");
+}
+
+static void draw_point(const struct point_plot *plot, int line, uint64_t row) {
+    const struct svg *svg = plot->svg;
+    const struct chart_points *points = plot->points;
+    const double value = value_of_point(plot, line, row);
+    struct name name = {.by_end = true};
+    if (!isfinite(value))
+        return;
+    out_format(svg_out(svg), "<circle class=\"%s\"", svg_colour(points->lines[line].colour));
+    svg_attribute(svg, "cx", x_of_row(plot, row));
+    svg_attribute(svg, "cy", y_of_value(plot, value));
+    svg_attribute(svg, "r", POINT_RADIUS);
+    chart_data(svg, points->table, points->lines[line].column, row);
+    name.bytes = table_get_text(points->table, points->label, row, &name.length);
+    markup_cut(svg->markup, name, 80);
+    out_format(svg_out(svg), ", %s: %s</title></circle>\n", points->lines[line].name,
+               shown_figure(value, points->unit).text);
+}
+
+/* Numbers of rows below the axis. */
+static void draw_row_numbers(const struct point_plot *plot) {
+    const uint64_t n = plot->points->table->n_rows;
+    double free_from = 0;
+    for (uint64_t row = 0; row < n; row++) {
+        const struct shown text = shown_decimal((double)row, 0);
+        const double width = markup_width(name_of(text.text)) * SMALL_FONT_SIZE, x = x_of_row(plot, row);
+        if (x - width / 2 < free_from)
+            continue;
+        svg_text(plot->svg, "small", ANCHOR_MIDDLE, x, plot->bottom + 15, name_of(text.text), 0);
+        free_from = x + width / 2 + 12;
+    }
+}
+
+void points_draw(const struct svg *svg, const void *chart) {
+    const struct chart_points *points = chart;
+    const uint64_t n = points->table->n_rows;
+    const bool has_spread = points->spread < points->table->n_columns;
+    struct legend_entry entries[BAR_VALUES_MAX];
+    double smallest = INFINITY, largest = 0;
+    for (int i = 0; i < points->n_lines; i++) {
+        entries[i] = (struct legend_entry){points->lines[i].name, points->lines[i].colour, NULL};
+        for (uint64_t row = 0; row < n; row++) {
+            const double value = table_get_real(points->table, points->lines[i].column, row);
+            const double spread = has_spread ? table_get_real(points->table, points->spread, row) : 0;
+            if (!isfinite(value))
+                continue;
+            smallest = fmin(smallest, value - fmax(spread, 0));
+            largest = fmax(largest, value + fmax(spread, 0));
+        }
+    }
+    /* Marks at round numbers; the axis begins at one of them, so that about six are visible. */
+    smallest = points->from_zero ? 0 : fmax(0, fmin(smallest, 0.95 * largest));
+    const double range = largest - smallest;
+    const struct ticks ticks = ticks_make(largest, points->unit, (int)fmin(6 * largest / fmax(range, 1e-300), 120));
+    const int first = (int)floor(smallest / ticks.step);
+    const double end = fmax(largest, (first + 1) * ticks.step);
+    const double top = svg_legend(svg, entries, points->n_lines, false) + 14;
+    const struct point_plot plot = {.svg = svg,
+                                    .points = points,
+                                    .left = POINTS_LEFT,
+                                    .step = (svg->width - POINTS_LEFT - 2) / fmax((double)n, 1),
+                                    .bottom = top + POINTS_PLOT_HEIGHT,
+                                    .base = first * ticks.step,
+                                    .scale = POINTS_PLOT_HEIGHT / (end - first * ticks.step)};
+    svg_begin(svg, plot.bottom + 24);
+    svg_legend(svg, entries, points->n_lines, true);
+    for (int i = first; i * ticks.step <= end * (1 + 1e-9); i++) {
+        const double y = y_of_value(&plot, i * ticks.step);
+        svg_line(svg, i == first ? "base" : "grid", plot.left, y, svg->width - 2, y);
+        svg_text(svg, "small", ANCHOR_END, plot.left - 6, y + 4, name_of(ticks_text(&ticks, i).text), 0);
+    }
+    draw_row_numbers(&plot);
+    for (size_t i = 0; i < points->n_marks; i++) /* at the left border of the changed row */
+        svg_line(svg, "arrow", x_of_row(&plot, points->marks[i]) - plot.step / 2, top,
+                 x_of_row(&plot, points->marks[i]) - plot.step / 2, plot.bottom);
+    for (uint64_t row = 0; row < n && has_spread && n <= POINTS_MAX; row++) {
+        const double value = value_of_point(&plot, 0, row), spread = table_get_real(points->table, points->spread, row);
+        if (isfinite(value) && isfinite(spread))
+            svg_line(svg, "base", x_of_row(&plot, row), y_of_value(&plot, value - spread), x_of_row(&plot, row),
+                     y_of_value(&plot, value + spread));
+    }
+    for (int i = 0; i < points->n_lines; i++) {
+        draw_line(&plot, i);
+        for (uint64_t row = 0; row < n && n <= POINTS_MAX; row++)
+            draw_point(&plot, i, row);
+        for (size_t k = 0; k < points->n_marks && n > POINTS_MAX; k++)
+            draw_point(&plot, i, points->marks[k]);
     }
     svg_end(svg);
 }

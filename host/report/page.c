@@ -144,7 +144,7 @@ static const struct {
     const char *name, *title;
 } kinds[] = {{PAGE_FIRST, "Findings"},    {PAGE_HTA, "HTA tables"},          {PAGE_OPERATORS, "Operators"},
              {PAGE_KERNELS, "Kernels"},   {PAGE_COLLECTIVES, "Collectives"}, {PAGE_DLRM, "CPU overheads"},
-             {PAGE_MEMORY, "GPU memory"}, {PAGE_PIPELINE, "Pipeline"}};
+             {PAGE_MEMORY, "GPU memory"}, {PAGE_PIPELINE, "Pipeline"},       {PAGE_TREND, "Trend"}};
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 

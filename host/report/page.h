@@ -42,6 +42,7 @@ bool heading_of_kernels(const char *table, const char *column);
 #define PAGE_DLRM        "dlrm"
 #define PAGE_MEMORY      "memory"
 #define PAGE_PIPELINE    "pipeline"
+#define PAGE_TREND       "trend"
 
 /*
  * Links the pages of a directory to each other, regardless of the order in which they are written.

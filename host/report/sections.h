@@ -1,5 +1,6 @@
 /*
- * sections.h - sections of pages on HTA's tables, operators and kernels, which the page of an overview contains, too.
+ * sections.h - sections of pages on HTA's tables, operators and kernels, which the page of an overview contains, too;
+ * and the page of a trend.
  *
  *     hta_report.c           HTA's whole page: cards, tables
  *     hta_charts.c           sections with charts, each from a table of the analysis or derived from it
@@ -9,6 +10,7 @@
 #define REPORT_SECTIONS_H
 
 #include "analyze/table.h"
+#include "compare/trend.h"
 #include "report/page.h"
 #include "sutra/analyze.h"
 #include "sutra/operators.h"
@@ -67,5 +69,11 @@ void operators_show_warnings(struct page *page, const struct sutra_operators_ran
 page_show operators_show_operators, operators_show_categories, operators_show_modules, operators_show_arguments;
 page_show operators_show_annotations, operators_show_rates, operators_show_kernels, operators_show_durations;
 page_show operators_show_configurations, operators_show_graphs;
+
+/* ---- The trend of a run ---- */
+
+/* Writes trend.html and its charts, and adds their bytes. `path`: of the run. */
+enum sutra_status trend_page_write(struct sutra_context *context, const struct trend *trend, const char *path,
+                                   const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
 #endif
