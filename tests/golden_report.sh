@@ -52,6 +52,13 @@ done
 "$SUTRA" gen --events 3k --ranks 2 --straggler-rank 1 --host "$work/hosts" --device "$work/devices" -q &&
     "$SUTRA" diff "$work"/devices/device.{0,1}.json -o "$work/out/diff_ranks" -q 2>"$work/err" &&
     grep -q '<rect class="c1' "$work/out/diff_ranks/charts/changed_paths.svg" || failed "diff_ranks: $(cat "$work/err")"
+# A run with several windows: lines of step times and shares.
+mkdir "$work/run"
+for window in 1 2 3 4 5; do
+    "$SUTRA" gen --events 1k --ranks 2 --seed 1 --gpu-scale $((window / 4 + 1)) --host "$work/hosts" --device "$work/run/step_$window" -q
+    sed -i "s/\"baseTimeNanoseconds\": 17908/\"baseTimeNanoseconds\": 1791$window/" "$work/run/step_$window"/*
+done
+overview trend "$work/run" --window all
 for analysis in dlrm operators kernels; do
     report all $analysis "$case"
 done

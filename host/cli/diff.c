@@ -17,6 +17,7 @@
 #include "base/shared.h"
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"
+#include "compare/trend.h"
 #include "sutra/analyze.h"
 #include "sutra/diff.h"
 #include "sutra/report.h"
@@ -48,102 +49,6 @@ struct diff_names {
     const char *sides[2], *folder;
 };
 
-/* ---- The gate ---- */
-
-/* The first row of the table diff_steps is the step time. */
-enum diff_decision { DIFF_PASS, DIFF_REGRESSION, DIFF_UNCLEAR };
-
-struct diff_gate {
-    enum diff_decision decision;
-    double growth_us, growth_percent; /* of the step time, B - A */
-    double noise_us, noise_percent;   /* a smaller difference is not clear; NaN: unknown, a side has one step */
-    uint64_t n_steps_needed;          /* of each rank and side, for a decision; 0: more steps do not help */
-};
-
-struct diff_reason {
-    char text[400];
-};
-
-/*
- * Compares the change of the step time with its noise and with a limit.
- *
- *     d = mean B - mean A      noise = 2 sqrt(sA^2/nA + sB^2/nB)      L = limit * mean A
- *
- *     regression   d > L and |d| > noise; with an unknown noise, d > L
- *     pass         d = 0, or |d| > noise, or d + noise <= L
- *     unclear      neither, or a trace is damaged
- *
- * With N steps of each side the noise is 2 sqrt((sA^2 + sB^2) / N). The decision is clear as soon as the noise is below
- * |d| or below L - d: N > 4 (sA^2 + sB^2) / max(|d|, L - d)^2. Steps of all ranks are samples, so each rank records its
- * share of N.
- */
-
-/* Larger recommendations are limited to this number. */
-#define STEPS_MAX 1e9
-
-static uint64_t steps_needed(const struct sutra_diff *diff, const struct sutra_diff_summary *summary, double growth_us,
-                             double limit_us) {
-    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
-    if (isnan(summary->step_error_us))
-        return 2;
-    double a = real_named(steps, "deviation_a_us", 0), b = real_named(steps, "deviation_b_us", 0);
-    double variance = a * a + b * b;
-    double margin = fmax(fabs(growth_us), limit_us - growth_us); /* NaN: the other one */
-    double n_ranks = (double)MIN(summary->n_ranks[0], summary->n_ranks[1]);
-    return (uint64_t)fmin(ceil((floor(4 * variance / (margin * margin)) + 1) / n_ranks), STEPS_MAX);
-}
-
-/* `fail_above` in percent; NaN: no limit, so only the sign of the difference is to be decided. */
-static struct diff_gate diff_gate_decide(const struct sutra_diff *diff, double fail_above) {
-    struct sutra_diff_summary summary = {.size = sizeof summary};
-    sutra_diff_summary(diff, &summary);
-    const double a_us = summary.step_us[0], growth_us = summary.step_us[1] - a_us, noise_us = 2 * summary.step_error_us;
-    const double limit_us = fail_above / 100 * a_us;
-    const bool clear = fabs(growth_us) > noise_us;
-    struct diff_gate gate = {.growth_us = growth_us,
-                             .growth_percent = growth_us / a_us * 100,
-                             .noise_us = noise_us,
-                             .noise_percent = noise_us / a_us * 100};
-    if (!summary.reliable[0] || !summary.reliable[1]) {
-        gate.decision = DIFF_UNCLEAR;
-        return gate;
-    }
-    if (gate.growth_percent > fail_above && (clear || isnan(noise_us)))
-        gate.decision = DIFF_REGRESSION;
-    else if (growth_us != 0 && !clear && !(growth_us + noise_us <= limit_us))
-        gate.decision = DIFF_UNCLEAR;
-    if (gate.decision == DIFF_UNCLEAR)
-        gate.n_steps_needed = steps_needed(diff, &summary, growth_us, limit_us);
-    return gate;
-}
-
-/* Why the decision is DIFF_UNCLEAR, and the number of steps to record. */
-static struct diff_reason diff_gate_reason(const struct sutra_diff *diff, const struct diff_gate *gate) {
-    struct sutra_diff_summary summary = {.size = sizeof summary};
-    struct diff_reason reason;
-    sutra_diff_summary(diff, &summary);
-    if (!summary.reliable[0] || !summary.reliable[1]) {
-        const char damaged = summary.reliable[0] ? 'B' : 'A'; /* the side's defects begin with its name */
-        struct sutra_trace_defect defect = {.size = sizeof defect};
-        for (uint32_t i = 0; sutra_result_defect(SUTRA_RESULT(diff), i, &defect) && *defect.message != damaged; i++)
-            ;
-        snprintf(reason.text, sizeof reason.text, "cannot decide: the trace is damaged: %.350s", defect.message);
-        return reason;
-    }
-    const char *run = summary.n_ranks[0] > 1 || summary.n_ranks[1] > 1 ? "rank" : "run";
-    if (isnan(gate->noise_us))
-        snprintf(reason.text, sizeof reason.text,
-                 "step time: %s but noise is unknown, because %s has only one step: record at least %s steps per %s",
-                 change_text(gate->growth_percent).text, summary.n_steps[0] < 2 ? "A" : "B",
-                 count_text(gate->n_steps_needed).text, run);
-    else
-        snprintf(reason.text, sizeof reason.text,
-                 "step time: %s but noise is %.1f %%: too noisy to decide; record at least %s steps per %s",
-                 change_text(gate->growth_percent).text, gate->noise_percent, count_text(gate->n_steps_needed).text,
-                 run);
-    return reason;
-}
-
 /* ---- The page: the faster side, the difference, and the rows of each table with the largest differences ---- */
 
 #define N_TOP      6
@@ -171,22 +76,6 @@ static struct figure calls_text(double a, double b) {
 
 /* ---- The head ---- */
 
-/* Prints the part of a step with most of the growth; parts are the rows between the step and the GPU activity. */
-static void print_cause(const struct sutra_table *steps, double growth) {
-    double largest = 0;
-    uint64_t cause = 0;
-    for (uint64_t row = 1; row + 1 < sutra_table_rows(steps); row++) {
-        double difference = real_named(steps, "diff_us", row);
-        if (difference * growth > 0 && fabs(difference) > largest) {
-            largest = fabs(difference);
-            cause = row;
-        }
-    }
-    if (cause)
-        printf("Largest part: %s (%s)\n", signed_time(growth > 0 ? largest : -largest).text,
-               text_named(steps, "part", cause));
-}
-
 static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff_summary *summary,
                           const struct diff_gate *gate) {
     const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
@@ -194,7 +83,10 @@ static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff
     puts(summary->sentence);
     if (gate->growth_us == 0)
         return;
-    print_cause(steps, gate->growth_us);
+    const uint64_t cause = diff_cause(diff, gate->growth_us);
+    if (cause)
+        printf("Largest part: %s (%s)\n", signed_time(real_named(steps, "diff_us", cause)).text,
+               text_named(steps, "part", cause));
     if (strcmp(clear, "no") == 0)
         printf("The difference is unclear: the step time noise is %.1f %%\n", gate->noise_percent);
     else if (strcmp(clear, "unknown") == 0)
@@ -427,8 +319,6 @@ static void add_real(struct json_out *json, const char *name, double value) {
 static enum sutra_status print_json(struct sutra_context *context, const struct sutra_diff *diff,
                                     const struct diff_names *names, const struct diff_gate *gate,
                                     struct sutra_error *error) {
-    static const char *const decisions[] = {
-        [DIFF_PASS] = "pass", [DIFF_REGRESSION] = "regression", [DIFF_UNCLEAR] = "unclear"};
     struct sutra_diff_summary summary = {.size = sizeof summary};
     struct text_out text = {.file = stdout};
     struct json_out json = {.text = &text, .indent = JSON_ONE_LINE};
@@ -453,7 +343,7 @@ static enum sutra_status print_json(struct sutra_context *context, const struct 
     json_close(&json, ']');
     json_break(&json, 0);
     json_add_open(&json, "step", '{');
-    json_add_text(&json, "decision", decisions[gate->decision]);
+    json_add_text(&json, "decision", diff_decision_names[gate->decision]);
     add_real(&json, "diff_us", gate->growth_us);
     add_real(&json, "diff_percent", gate->growth_percent);
     add_real(&json, "noise_us", gate->noise_us);
@@ -494,13 +384,8 @@ static int check(struct analysis *analysis) {
         self->renames[i] = (struct sutra_rename){self->map.texts[i], equals + 1};
     }
     self->fail_above_percent = (double)NAN;
-    if (self->fail_above) { /* "5%" or "5" */
-        char *end;
-        self->fail_above_percent = strtod(self->fail_above, &end);
-        end += *end == '%';
-        if (end == self->fail_above || *end || !(self->fail_above_percent >= 0) || isinf(self->fail_above_percent))
-            return message_fail(SUTRA_USAGE, "--fail-above '%s': expected a percentage such as 5%%", self->fail_above);
-    }
+    if (self->fail_above)
+        TRY_CODE(fail_above_parse(self->fail_above, &self->fail_above_percent));
     return SUTRA_OK;
 }
 

@@ -63,14 +63,16 @@ void message_note(const char *text) {
 
 /* ---- Checks ---- */
 
-int job_use_window(struct job *job, const struct chosen_window *window) {
+int job_use_windows(struct job *job, const struct chosen_window *windows, size_t n) {
     trace_list_free(&job->traces);
-    const struct operands files = {.words = (char **)window->paths, .n = (unsigned)window->n};
-    int exit_code = trace_list_make(&job->traces, &files, NAMES_JSON);
+    for (size_t i = 0; i < n; i++)
+        TRY_CODE(trace_list_add(&job->traces, &(struct operands){(unsigned)windows[i].n, (char **)windows[i].paths},
+                                NAMES_JSON));
     job->inputs = (const char *const *)job->traces.paths;
     job->n_inputs = job->traces.n;
-    job->window = window;
-    return exit_code;
+    job->window = windows;
+    job->n_windows = n;
+    return SUTRA_OK;
 }
 
 int job_join_roles(struct job *job) {
@@ -95,7 +97,7 @@ int job_list_inputs(struct job *job, enum trace_names names) {
     if (names == NAMES_JSON && operands_are_run(&job->operands)) {
         TRY_CODE(run_inputs_open(job, &job->operands, &job->selection, &job->run));
         if (!run_inputs_are_plain(&job->run))
-            return job_use_window(job, &job->run.windows[0]);
+            return job_use_windows(job, job->run.windows, 1);
     }
     int exit_code = trace_list_make(&job->traces, &job->operands, names);
     job->inputs = (const char *const *)job->traces.paths;
@@ -211,7 +213,7 @@ enum sutra_status job_open(struct job *job, const char *output, struct sutra_err
     if (job->stats && !job->options.force)
         TRY(sutra_output_check(job->stats, error));
     TRY(job_create_context(job, &job->context, error));
-    job->context->window = job->window;
+    job->context->window = job->n_windows > 1 ? NULL : job->window;
     return SUTRA_OK;
 }
 

@@ -66,6 +66,7 @@ struct job {
     struct run_selection selection;     /* options, of commands that read a run */
     struct run_inputs run;              /* see job_list_inputs() */
     const struct chosen_window *window; /* of the run, whose traces are the inputs; or NULL */
+    size_t n_windows;                   /* several: an array at `window`, of one role */
     struct trace_list traces;           /* see job_list_inputs() */
     const char *const *inputs; /* files that no output may overwrite; elements may be NULL. Default: operands */
     size_t n_inputs;
@@ -200,8 +201,8 @@ void message_note(const char *text);
 int job_list_inputs(struct job *job, enum trace_names names);
 /* Makes the traces of the windows of all roles the inputs; their ranks get different numbers. */
 int job_join_roles(struct job *job);
-/* The same for any window of a run. */
-int job_use_window(struct job *job, const struct chosen_window *window);
+/* The same for any windows of a run. */
+int job_use_windows(struct job *job, const struct chosen_window *windows, size_t n);
 /* The statistics (may be NULL) must overwrite neither an input nor the output; elements may be NULL. */
 int job_check_stats(const char *stats, const char *output, const char *const *inputs, size_t n_inputs);
 /* For commands that inspect the first operand before they read it: copies a stream (standard input, a pipe, a device)

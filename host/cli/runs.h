@@ -18,8 +18,8 @@ struct json_out;
      OPTION_TEXT,                                                                                                      \
      "WINDOW",                                                                                                         \
      AT(job, selection.window),                                                                                        \
-     .help = "of a run, read this profiling window: a number, a label such as iteration_30, first, or last (default: " \
-             "the last of the windows with most ranks); 'sutra info RUN' lists them"},                                 \
+     .help = "of a run, read this profiling window: a number, a label such as iteration_30, first, last, or "          \
+             "all (default: the last of the windows with most ranks); 'sutra info RUN' lists them"},                   \
     {                                                                                                                  \
         "role", 0, OPTION_TEXT, "ROLE", AT(job, selection.role),                                                       \
             .help = "of a run, read only the traces of engine ROLE, such as trainer or decode[0]"                      \

@@ -78,6 +78,7 @@ static void read_alone(void *arg, size_t side) {
         return;
     pool_follow(context->pool, model->context->pool);
     context_share_device(context, model->context);
+    context->window = model->context->window;
     model->status = read_side(context, model, &model->error);
     sutra_context_free(context);
 }

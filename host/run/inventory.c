@@ -799,8 +799,8 @@ static void describe_roles(const struct run *run, char *text, size_t size) {
         snprintf(text + length, size - length, ")");
 }
 
-static enum sutra_status find_window(const struct run *run, const struct run_role *role, const char *window,
-                                     struct run_pick *pick, struct sutra_error *error) {
+enum sutra_status run_find_window(const struct run *run, const struct run_role *role, const char *window,
+                                  struct run_pick *pick, struct sutra_error *error) {
     int64_t number;
     *pick = (struct run_pick){role, role->default_window, 1};
     if (!window)
@@ -832,7 +832,7 @@ static enum sutra_status pick_windows(struct run *run, const struct run_selectio
     TRY(arena_status(&run->inventory->roles, error));
     for (size_t i = 0; i < run->n_roles; i++)
         if (is_selected(&run->roles[i], selection->role))
-            TRY(find_window(run, &run->roles[i], selection->window, &picks[n++], error));
+            TRY(run_find_window(run, &run->roles[i], selection->window, &picks[n++], error));
     describe_roles(run, roles, sizeof roles);
     if (n == 0)
         return error_file(error, SUTRA_DATA, run->path, "no role '%.80s': the run has %s", selection->role, roles);

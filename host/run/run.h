@@ -174,6 +174,10 @@ struct run_pick {
 enum sutra_status run_choose(struct run *run, struct sutra_context *context, const struct run_selection *selection,
                              struct sutra_error *error);
 
+/* The windows of a role that an option selects, as in struct run_selection. SUTRA_DATA: no such window. */
+enum sutra_status run_find_window(const struct run *run, const struct run_role *role, const char *window,
+                                  struct run_pick *pick, struct sutra_error *error);
+
 /* SUTRA_NO_INPUT: the error for a run without traces. */
 enum sutra_status run_no_trace(const struct run *run, struct sutra_error *error);
 

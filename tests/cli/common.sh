@@ -130,3 +130,20 @@ trace_of() {
         print "]}"
     }' >"$1"
 }
+
+# step_trace US...: a trace with a step of each duration, and a kernel of half of it.
+step_trace() {
+    echo '{"traceEvents": ['
+    at=0 step=1
+    event() {
+        printf '{"ph": "X", "cat": "%s", "name": "%s", "pid": %d, "tid": %d, "ts": %d, "dur": %d, "args": {%s}},\n' "$@"
+    }
+    for us; do
+        event user_annotation "ProfilerStep#$step" 1 1 $at $us ''
+        event cpu_op aten::addmm 1 1 $((at + 10)) 50 ''
+        event cuda_runtime cudaLaunchKernel 1 1 $((at + 20)) 5 "\"correlation\": $((step + 1))"
+        event kernel "${kernel:-void gemm<float>(float*)}" 0 7 $((at + 40)) $((us / 2)) "\"correlation\": $((step + 1)), \"stream\": 7"
+        at=$((at + us)) step=$((step + 1))
+    done
+    echo '{"ph": "i", "name": "end", "pid": 1, "tid": 1, "ts": 1}]}'
+}

@@ -1,27 +1,11 @@
 # `sutra diff` as a gate: regressions, changes that are too noisy to decide, and the result as JSON and Markdown.
 . "$TOOLS/common.sh"
-# trace US...: a trace with a step of each duration, and a kernel of half of it.
-trace() {
-    echo '{"traceEvents": ['
-    at=0 step=1
-    event() {
-        printf '{"ph": "X", "cat": "%s", "name": "%s", "pid": %d, "tid": %d, "ts": %d, "dur": %d, "args": {%s}},\n' "$@"
-    }
-    for us; do
-        event user_annotation "ProfilerStep#$step" 1 1 $at $us ''
-        event cpu_op aten::addmm 1 1 $((at + 10)) 50 ''
-        event cuda_runtime cudaLaunchKernel 1 1 $((at + 20)) 5 "\"correlation\": $((step + 1))"
-        event kernel "${kernel:-void gemm<float>(float*)}" 0 7 $((at + 40)) $((us / 2)) "\"correlation\": $((step + 1)), \"stream\": 7"
-        at=$((at + us)) step=$((step + 1))
-    done
-    echo '{"ph": "i", "name": "end", "pid": 1, "tid": 1, "ts": 1}]}'
-}
-trace 1000 1010 990 1000 >a.json
-trace 1100 1110 1090 1100 >slow.json
-trace 1000 1100 900 1120 >noisy.json
-trace 1000 1200 1010 910 >noisier.json
-trace 1000 1004 996 1001 >near.json
-trace 1030 >one.json
+step_trace 1000 1010 990 1000 >a.json
+step_trace 1100 1110 1090 1100 >slow.json
+step_trace 1000 1100 900 1120 >noisy.json
+step_trace 1000 1200 1010 910 >noisier.json
+step_trace 1000 1004 996 1001 >near.json
+step_trace 1030 >one.json
 echo "regression:"
 quietly sutra diff a.json slow.json -q --fail-above 5%
 echo "clear, below the limit:"
@@ -54,12 +38,12 @@ for name in "a 1000 1010 990 1000" "noisy 1000 1100 900 1120"; do
     while [ $n -lt $steps ]; do
         all="$all $*" n=$((n + 4))
     done
-    trace $all >$file
+    step_trace $all >$file
 done
 quietly sutra diff many_a.json many_noisy.json -q --fail-above 5% --fail-on-unclear
 
 echo "JSON and Markdown:"
-kernel='a|b`c' trace 1100 1110 1090 1100 >'odd|`.json'
+kernel='a|b`c' step_trace 1100 1110 1090 1100 >'odd|`.json'
 quietly sutra diff a.json slow.json -q --format json --fail-above 5%
 sutra diff a.json noisy.json -q --format json --fail-above 5% 2>/dev/null | grep -A1 '"step":'
 quietly sutra diff a.json 'odd|`.json' -q --format markdown

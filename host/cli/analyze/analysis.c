@@ -231,8 +231,7 @@ bool analysis_is_shared(const struct analysis *analysis) {
     return analysis->shard || analysis->combine || analysis->job.plan;
 }
 
-/* The file of the results of a trace. */
-static void share_path(const struct analysis *analysis, size_t number, char path[SHARE_PATH_MAX]) {
+void analysis_share_path(const struct analysis *analysis, size_t number, char path[SHARE_PATH_MAX]) {
     snprintf(path, SHARE_PATH_MAX, "%s/%zu", analysis->share_folder, number);
 }
 
@@ -381,12 +380,14 @@ static int end_share(struct analysis *analysis, int exit_code) {
         end_plan(analysis);
     if (!analysis->plan.combines || exit_code != SUTRA_OK)
         return exit_code;
-    for (size_t i = 0; i < analysis->job.traces.n; i++) {
+    for (size_t i = 0; i < analysis->job.traces.n && !analysis->by_window; i++) {
         char path[SHARE_PATH_MAX];
-        share_path(analysis, i, path);
+        analysis_share_path(analysis, i, path);
         if (access(path, F_OK) != 0)
             return SUTRA_DATA;
     }
+    if (analysis->lacks_results)
+        return SUTRA_DATA;
     remove_shared_results(analysis);
     rmdir(analysis->share_folder);
     return SUTRA_OK;
@@ -533,8 +534,8 @@ static char *make_role_folder(const char *output, const char *role) {
     return path;
 }
 
-/* Runs a copy of the analysis for a role. */
-static int run_role(const struct analysis *analysis, const struct chosen_window *window) {
+/* Runs a copy of the analysis for windows of a role. */
+static int run_role(const struct analysis *analysis, const struct chosen_window *windows, size_t n, bool has_folder) {
     const size_t size = analysis->job.command->size;
     struct analysis *copy = malloc(size);
     char *output = NULL;
@@ -544,12 +545,12 @@ static int run_role(const struct analysis *analysis, const struct chosen_window 
     memcpy(copy, analysis, size);
     copy->job.traces = (struct trace_list){0};
     copy->restriction.ranks = copy->ranks;
-    if (analysis->job.output) {
-        copy->job.output = output = make_role_folder(analysis->job.output, window->role);
+    if (analysis->job.output && has_folder) {
+        copy->job.output = output = make_role_folder(analysis->job.output, windows->role);
         exit_code = output ? SUTRA_OK : SUTRA_NO_OUTPUT;
     }
     if (exit_code == SUTRA_OK)
-        exit_code = job_use_window(&copy->job, window);
+        exit_code = job_use_windows(&copy->job, windows, n);
     if (exit_code == SUTRA_OK)
         exit_code = run_inputs(copy, SUTRA_OK);
     if (copy->job.command->release)
@@ -573,16 +574,26 @@ int analysis_run(struct job *job) {
     job->selection.needs_one_role = !analysis->kind->between_roles || job->plan;
     if (exit_code == SUTRA_OK)
         exit_code = analysis->kind->list ? analysis->kind->list(analysis) : job_list_inputs(job, analysis->names);
-    const size_t n = run_inputs_are_plain(&job->run) ? 0 : job->run.n;
-    if (exit_code != SUTRA_OK || n <= 1)
+    const struct run_inputs *inputs = &job->run;
+    analysis->by_window = job->selection.window && strcmp(job->selection.window, "all") == 0;
+    if (exit_code == SUTRA_OK && analysis->by_window && !analysis->kind->compares_windows)
+        return message_fail(SUTRA_USAGE, "--window all: this analysis reads one window");
+    if (exit_code == SUTRA_OK && analysis->by_window && inputs->n == 0)
+        return message_fail(SUTRA_USAGE, "--window all needs the directory of a run");
+    const size_t n = analysis->by_window || !run_inputs_are_plain(inputs) ? inputs->run.n_picks : 0;
+    if (exit_code != SUTRA_OK || (n <= 1 && !analysis->by_window))
         return run_inputs(analysis, exit_code);
-    for (size_t i = 0; i < n && exit_code == SUTRA_OK; i++) {
-        analysis->kind->between_roles(analysis, i, n);
-        exit_code = run_role(analysis, &job->run.windows[i]);
+    bool fails = false; /* a gate fails; all roles are tested */
+    for (size_t i = 0, first = 0; i < n && exit_code == SUTRA_OK; first += inputs->run.picks[i++].n) {
+        if (n > 1)
+            analysis->kind->between_roles(analysis, i, n);
+        exit_code = run_role(analysis, &inputs->windows[first], inputs->run.picks[i].n, n > 1);
+        fails |= exit_code == SUTRA_STRICT;
+        exit_code = exit_code == SUTRA_STRICT ? SUTRA_OK : exit_code;
     }
-    if (exit_code == SUTRA_OK)
+    if (exit_code == SUTRA_OK && n > 1)
         analysis->kind->between_roles(analysis, n, n);
-    return exit_code;
+    return exit_code == SUTRA_OK && fails ? SUTRA_STRICT : exit_code;
 }
 
 int analysis_close(struct analysis *analysis, const struct named_count *counts, size_t n,

@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"
+#include "compare/trend.h"
 #include "report/page.h"
 #include "sutra/table.h"
 
@@ -25,9 +26,10 @@ struct analysis;
 
 /* Functions of an analysis. The struct of each analysis begins with a struct analysis. */
 struct analysis_kind {
-    const char *page;    /* PAGE.html is the report */
-    bool reads_captures; /* of CUDA graphs: --capture, and the ones in a run */
-    bool rereads;        /* a single trace may be read twice: a stream is copied first */
+    const char *page;      /* PAGE.html is the report */
+    bool compares_windows; /* of a run: work() reads all windows of a role if they are selected */
+    bool reads_captures;   /* of CUDA graphs: --capture, and the ones in a run */
+    bool rereads;          /* a single trace may be read twice: a stream is copied first */
     /* Prints what is before the i-th role of a run with several, which are analyzed one after another; i == n: after
      * the last one. NULL: the analysis is of one role. */
     void (*between_roles)(const struct analysis *analysis, size_t i, size_t n);
@@ -81,7 +83,9 @@ struct analysis {
     /* Ranks that several processes share. */
     bool is_shared; /* the processes have begun */
     struct shard_plan plan;
-    bool has_ended; /* the MPI processes know that this process has no more work */
+    bool has_ended;     /* the MPI processes know that this process has no more work */
+    bool by_window;     /* all windows of a run are selected; results are in a directory per window */
+    bool lacks_results; /* of traces of windows */
     char share_folder[PATH_MAX];
 };
 
@@ -222,6 +226,50 @@ enum sutra_status verdict_screen_print(const struct sutra_overview *overview, bo
                                        struct sutra_error *error);
 
 /*
+ * The trend of a role over the profiling windows of a run (analyze_trend.c).
+ */
+
+struct sutra_overview;
+struct sutra_overview_options;
+
+struct role_trend {
+    /* Set before. */
+    const struct sutra_overview_options *options; /* tables and companion: for the default window only */
+    const char *baseline;                         /* option: NULL is the first window */
+    bool has_gate, fail_on_unclear;
+    double fail_above; /* percent; NaN: no limit */
+
+    struct trend trend;
+    struct sutra_overview
+        *overview;             /* of the default window; NULL in a process that leaves the results to another one */
+    struct diff_gate gate;     /* from the baseline to the default window */
+    struct diff_reason reason; /* why it is unclear */
+    const char *gate_cause;    /* the part of the step with the largest difference; "" */
+    /* Of several processes: the next trace of this process, kept for a later window. */
+    bool has_next, has_no_more;
+    size_t next;
+};
+
+/* Analyzes the windows of the job. role_trend_free() is due in any case. SUTRA_DATA: no such baseline. */
+enum sutra_status role_trend_run(struct analysis *analysis, struct role_trend *role, struct sutra_error *error);
+void role_trend_free(struct role_trend *role);
+
+enum sutra_status role_trend_print(const struct analysis *analysis, const struct role_trend *role,
+                                   struct sutra_error *error);
+enum sutra_status role_trend_print_json(const struct role_trend *role, struct sutra_error *error);
+enum sutra_status role_trend_print_markdown(const struct analysis *analysis, const struct role_trend *role,
+                                            bool keep_paths, struct sutra_error *error);
+
+/* Writes the table `windows` and the page. */
+enum sutra_status role_trend_write(struct analysis *analysis, const struct role_trend *role, struct sutra_error *error);
+
+/* Reports the decision of the gate. Returns the exit code. */
+int role_trend_report_gate(const struct analysis *analysis, const struct role_trend *role);
+
+/* Parses --fail-above: "5%" or "5". Returns SUTRA_OK, or SUTRA_USAGE after reporting the error. */
+int fail_above_parse(const char *text, double *percent);
+
+/*
  * Result files.
  */
 
@@ -254,8 +302,10 @@ enum sutra_status analysis_write_tables(struct analysis *analysis, const struct 
  * traces.
  */
 
-/* The directory for files about the trace with this number. */
+/* The file of the results of the trace with this number, or the directory of the results of a window. */
 #define SHARE_PATH_MAX (PATH_MAX + 32)
+void analysis_share_path(const struct analysis *analysis, size_t number, char path[SHARE_PATH_MAX]);
+/* The directory for files about the trace with this number. */
 void analysis_share_files(const struct analysis *analysis, size_t number, char path[SHARE_PATH_MAX]);
 /* Copies these files to `folder`. */
 enum sutra_status analysis_share_copy(const struct analysis *analysis, size_t number, const char *folder,

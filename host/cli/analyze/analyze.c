@@ -24,7 +24,9 @@ struct overview_analysis {
     struct sutra_overview_options options;
     int format; /* enum overview_format */
     bool details, keep_paths;
+    const char *fail_above;
     struct sutra_overview *overview;
+    struct role_trend trend; /* of all windows of a run */
 };
 
 #define N_TOP      3
@@ -136,28 +138,99 @@ static enum sutra_status print_text(const struct sutra_overview *overview, bool 
 
 /* ---- The analysis ---- */
 
+/* A gate selects all windows. */
+static int list_traces(struct analysis *analysis) {
+    struct overview_analysis *self = (struct overview_analysis *)analysis;
+    struct job *job = &analysis->job;
+    struct role_trend *trend = &self->trend;
+    const char *window = job->selection.window;
+    trend->has_gate = self->fail_above || trend->fail_on_unclear;
+    trend->fail_above = (double)NAN;
+    if (self->fail_above)
+        TRY_CODE(fail_above_parse(self->fail_above, &trend->fail_above));
+    if (trend->has_gate && !window)
+        window = job->selection.window = "all";
+    if ((trend->has_gate || trend->baseline) && (!window || strcmp(window, "all") != 0))
+        return message_fail(SUTRA_USAGE,
+                            "--baseline, --fail-above and --fail-on-unclear compare all windows: use --window all");
+    return job_list_inputs(job, analysis->names);
+}
+
+/* Writes the tables that cover all ranks, of this analysis, of operators, and of HTA; and the report. */
+static enum sutra_status write_overview(struct analysis *analysis, const struct sutra_overview *overview,
+                                        struct sutra_error *error) {
+    const struct sutra_result *const results[3] = {SUTRA_RESULT(overview),
+                                                   SUTRA_RESULT(sutra_overview_operators(overview)),
+                                                   SUTRA_RESULT(sutra_overview_companion(overview))};
+    uint64_t n_bytes = 0;
+    for (size_t i = 0; i < 3; i++)
+        TRY(analysis_write_tables(analysis, results[i], RANK_ALL, error));
+    if (!analysis->no_report)
+        TRY(sutra_report_write_overview(analysis->job.context, overview, analysis->results.path, &n_bytes, error));
+    analysis->job.figures.output_bytes += n_bytes;
+    return SUTRA_OK;
+}
+
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
     struct overview_analysis *self = (struct overview_analysis *)analysis;
     struct job *job = &analysis->job;
-    uint64_t n_bytes = 0;
     self->options.tables = job->output || analysis->is_shared;
     self->options.companion = self->options.tables ? sutra_hta_companion() : NULL;
     self->options.restriction = &analysis->restriction;
     self->options.captures = (const char *const *)analysis->capture_files.paths;
     self->options.n_captures = analysis->capture_files.n;
+    if (analysis->by_window) {
+        self->trend.options = &self->options;
+        TRY(role_trend_run(analysis, &self->trend, error));
+        if (!job->output)
+            return SUTRA_OK;
+        TRY(role_trend_write(analysis, &self->trend, error));
+        return write_overview(analysis, self->trend.overview, error);
+    }
     TRY(sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error));
-    if (!job->output)
-        return SUTRA_OK;
-    /* The tables that cover all ranks: of this analysis, of operators, and of HTA. */
-    const struct sutra_result *const results[3] = {SUTRA_RESULT(self->overview),
-                                                   SUTRA_RESULT(sutra_overview_operators(self->overview)),
-                                                   SUTRA_RESULT(sutra_overview_companion(self->overview))};
-    for (size_t i = 0; i < 3; i++)
-        TRY(analysis_write_tables(analysis, results[i], RANK_ALL, error));
-    if (!analysis->no_report)
-        TRY(sutra_report_write_overview(job->context, self->overview, analysis->results.path, &n_bytes, error));
-    job->figures.output_bytes += n_bytes;
-    return SUTRA_OK;
+    return job->output ? write_overview(analysis, self->overview, error) : SUTRA_OK;
+}
+
+/* Roles as one JSON object, or one screen after another. */
+static void between_roles(const struct analysis *analysis, size_t i, size_t n) {
+    const struct overview_analysis *self = (const struct overview_analysis *)analysis;
+    const char *run = analysis->job.run.run.path;
+    if (self->format == OVERVIEW_JSON) {
+        struct text_out text = {.file = stdout};
+        struct json_out json = {.text = &text, .indent = JSON_ONE_LINE};
+        if (i == 0) {
+            out_add(&text, "{\"run\": ");
+            json_string(&json, run, strlen(run));
+        }
+        out_add(&text, i == 0 ? ", \"roles\": [\n" : i < n ? ",\n" : "]}\n");
+        out_flush(&text);
+    } else if (i < n && (self->format == OVERVIEW_MARKDOWN || !analysis->job.quiet)) {
+        printf(self->format == OVERVIEW_MARKDOWN ? "%s# %s\n\n" : "%sROLE %s\n", i ? "\n" : "",
+               analysis->job.run.run.picks[i].role->name);
+    }
+}
+
+static int report_trend(struct analysis *analysis) {
+    const struct overview_analysis *self = (const struct overview_analysis *)analysis;
+    const struct role_trend *trend = &self->trend;
+    struct sutra_error error;
+    enum sutra_status status = SUTRA_OK;
+    const bool is_only_role = analysis->job.run.run.n_picks == 1;
+    if (self->format == OVERVIEW_JSON && is_only_role)
+        between_roles(analysis, 0, 1);
+    if (self->format == OVERVIEW_JSON)
+        status = role_trend_print_json(trend, &error);
+    else if (self->format == OVERVIEW_MARKDOWN)
+        status = role_trend_print_markdown(analysis, trend, self->keep_paths, &error);
+    else if (!analysis->job.quiet)
+        status = role_trend_print(analysis, trend, &error);
+    if (status)
+        return message_error(&error);
+    if (self->format == OVERVIEW_JSON && is_only_role)
+        between_roles(analysis, 1, 1);
+    const struct named_count counts[] = {{"n_windows", trend->trend.n_windows}, {"n_changes", trend->trend.n_changes}};
+    TRY_CODE(analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0));
+    return role_trend_report_gate(analysis, trend);
 }
 
 static int report(struct analysis *analysis) {
@@ -166,6 +239,8 @@ static int report(struct analysis *analysis) {
     uint64_t n_findings = 0;
     struct sutra_error error;
     enum sutra_status status = SUTRA_OK;
+    if (analysis->by_window)
+        return report_trend(analysis);
     if (self->format == OVERVIEW_JSON || self->format == OVERVIEW_MARKDOWN)
         status = print_text(self->overview, self->format == OVERVIEW_JSON, self->keep_paths, &error);
     else if (!analysis->job.quiet)
@@ -184,34 +259,22 @@ static int report(struct analysis *analysis) {
     return analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
 }
 
-/* Roles as one JSON object, or one screen after another. */
-static void between_roles(const struct analysis *analysis, size_t i, size_t n) {
-    const struct overview_analysis *self = (const struct overview_analysis *)analysis;
-    const char *run = analysis->job.run.run.path;
-    if (self->format == OVERVIEW_JSON) {
-        struct text_out text = {.file = stdout};
-        struct json_out json = {.text = &text, .indent = JSON_ONE_LINE};
-        if (i == 0) {
-            out_add(&text, "{\"run\": ");
-            json_string(&json, run, strlen(run));
-        }
-        out_add(&text, i == 0 ? ", \"roles\": [\n" : i < n ? ",\n" : "]}\n");
-        out_flush(&text);
-    } else if (i < n && (self->format == OVERVIEW_MARKDOWN || !analysis->job.quiet)) {
-        printf(self->format == OVERVIEW_MARKDOWN ? "%s# %s\n\n" : "%sROLE %s\n", i ? "\n" : "",
-               analysis->job.run.windows[i].role);
-    }
-}
-
 static void release(struct job *job) {
-    trace_list_free(&((struct analysis *)job)->capture_files);
-    sutra_overview_free(((struct overview_analysis *)job)->overview);
+    struct overview_analysis *self = (struct overview_analysis *)job;
+    trace_list_free(&self->analysis.capture_files);
+    sutra_overview_free(self->overview);
+    role_trend_free(&self->trend);
 }
 
 /* ---- The command ---- */
 
-static const struct analysis_kind kind = {
-    .page = PAGE_FIRST, .reads_captures = true, .between_roles = between_roles, .work = work, .report = report};
+static const struct analysis_kind kind = {.page = PAGE_FIRST,
+                                          .compares_windows = true,
+                                          .reads_captures = true,
+                                          .between_roles = between_roles,
+                                          .list = list_traces,
+                                          .work = work,
+                                          .report = report};
 static const struct overview_analysis defaults = {.analysis = {.kind = &kind, .job.stages = analysis_stages},
                                                   .options.size = sizeof(struct sutra_overview_options)};
 
@@ -246,6 +309,15 @@ static const struct option_row options[] = {
      .help = "read peak rates of the GPU from FILE (default: data sheet of the GPU in the trace)", .group = group_more},
     ANALYSIS_ROW_CAPTURE,
     ANALYSIS_ROWS,
+    {"baseline", 0, OPTION_TEXT, "WINDOW", AT(overview_analysis, trend.baseline),
+     .help =
+         "of all windows of a run, compare with this one: a number, a label, first, or previous, the one before the "
+         "default window (default: first)"},
+    {"fail-above", 0, OPTION_TEXT, "PERCENT", AT(overview_analysis, fail_above),
+     .help = "exit with 1 if the step time of the default window exceeds the baseline by more than PERCENT, beyond "
+             "noise; warn if the step time is too noisy to decide; implies --window all"},
+    {"fail-on-unclear", 0, OPTION_FLAG, AT(overview_analysis, trend.fail_on_unclear),
+     .help = "exit with 1 if the step time is too noisy to decide, and print how many steps to record"},
     {0},
 };
 static const struct example examples[] = {
@@ -256,6 +328,8 @@ static const struct example examples[] = {
     {"sutra analyze device.json.gz --format json", "print the verdict and all numbers as JSON"},
     {"sutra analyze device.json.gz --capture capture.json.gz -o why",
      "attribute the kernels of CUDA graphs to operators"},
+    {"sutra analyze run/ --window all", "compare the profiling windows of a run: when did the step time change?"},
+    {"sutra analyze run/ --fail-above 5% --baseline previous -q", "fail a CI job on a regression of the last window"},
     {"sutra analyze hta traces/ -o tables", "write the tables of Holistic Trace Analysis for all ranks of a job"},
     {0},
 };
