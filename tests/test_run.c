@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "run/run.h"
-#include "run/trace_name.h"
 #include "unit.h"
 
 /* ---- Files ---- */

@@ -1,5 +1,5 @@
 /*
- * info_run.c - `sutra info RUN`: roles, windows and ranks of a run, and what is skipped, as text or JSON.
+ * info_run.c - `sutra info RUN`: prints roles, windows, ranks and skipped files of a run, as text or JSON.
  */
 #include <inttypes.h>
 #include <stdio.h>

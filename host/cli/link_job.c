@@ -16,7 +16,7 @@
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "job/job.h"
-#include "run/trace_name.h"
+#include "run/run.h"
 #include "text/quantities.h"
 
 const char *const link_formats[] = {"json", "json.gz", "json.zst", "et", "et.gz", "et.zst", NULL};

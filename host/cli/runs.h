@@ -1,5 +1,7 @@
 /*
  * runs.h - directories of runs as inputs of commands: the windows that --role and --window select.
+ *
+ *     operands, --role, --window --run_inputs_open()--> windows --job_use_windows()--> inputs of the job
  */
 #ifndef CLI_RUNS_H
 #define CLI_RUNS_H

@@ -6,7 +6,6 @@
 
 #include "columns/strings.h"
 #include "run/run.h"
-#include "run/trace_name.h"
 
 /* A candidate. Ids are of strings of the inventory. */
 struct run_entry {

@@ -1,5 +1,5 @@
 /*
- * inventory.c - implements run.h: the walk, the heads, what is skipped and why; windows.c does the rest.
+ * inventory.c - implements run.h: walks directories, reads heads, skips files with reasons. windows.c makes the roles.
  *
  *     arguments --walk--> candidates --heads--> device traces --names--> duplicates removed --> roles
  *                                        ^                                                      |
@@ -368,7 +368,7 @@ static bool intern(struct inventory *inventory, const char *text, uint32_t *id) 
     return *id != STRING_NONE;
 }
 
-/* Sets what the path of a trace and its head say. */
+/* Sets the facts in the path of a trace and in its head. */
 static enum sutra_status identify(struct run *run, struct run_entry *entry, const struct trace_head *head,
                                   struct sutra_error *error) {
     struct inventory *inventory = run->inventory;
@@ -597,7 +597,7 @@ static int compare_ids(const void *left, const void *right) {
     return (a->trace_id > b->trace_id) - (a->trace_id < b->trace_id);
 }
 
-/* Whether two traces of one identity, of which one lacks an id, are one. */
+/* Whether two traces of one identity are one recording. One of them lacks an id. */
 static bool is_same_recording(const struct run_entry *a, const struct run_entry *b) {
     if (a->trace_id != STRING_NONE && b->trace_id != STRING_NONE)
         return false;
@@ -712,7 +712,7 @@ static size_t list_traces(struct run *run, struct run_entry **traces) {
     return n;
 }
 
-/* Chooses the traces of ranks, roles, ranks and windows from all that is known. */
+/* Chooses traces, roles, ranks and windows by all facts so far. */
 static enum sutra_status settle(struct run *run, struct sutra_context *context, struct sutra_error *error) {
     struct inventory *inventory = run->inventory;
     size_t n = 0, kept = 0;
@@ -872,7 +872,7 @@ char *run_skipped_text(const struct run *run, bool without_hosts) {
     return NULL;
 }
 
-/* Reports what is skipped, and what is missing therefore. */
+/* Reports skipped files, and ranks that are missing therefore. */
 static enum sutra_status report_skipped(const struct run *run, bool reads_hosts, struct sutra_context *context,
                                         struct sutra_error *error) {
     const bool is_strict = context->options.strict;

@@ -1,7 +1,7 @@
 /*
- * trace_name.c - implements trace_name.h with a table of patterns: words, separators, digits.
+ * trace_name.c - implements the last section of run.h with a table of patterns: words, separators, digits.
  */
-#include "run/trace_name.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

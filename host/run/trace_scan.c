@@ -1,5 +1,5 @@
 /*
- * trace_scan.c - what only the text of a trace tells: GPU activity, launches, processes, its end.
+ * trace_scan.c - scans the text of a trace for GPU activity, launches, processes and its end.
  *
  * The text is walked up to the first GPU activity, or completely if its end is needed. Names and categories are
  * interned, and get their roles from the table of all readers (facts/names.h). O(bytes).

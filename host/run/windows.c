@@ -200,7 +200,7 @@ static void find_streams(struct run_part *part) {
 
 /* ---- Conflicts ---- */
 
-/* What may tell engines apart, in this order. */
+/* Differences of engines, the first one that applies. */
 enum engine_key { KEY_WORLD_SIZE, KEY_FOLDER, KEY_DP, KEY_HOST, KEY_PROCESS, N_ENGINE_KEYS };
 
 static int64_t engine_key(const struct run_entry *entry, enum engine_key key) {
@@ -231,7 +231,7 @@ static void note_conflict(const struct run_entry *a, const struct run_entry *b, 
         conflicts->is_separated[key] &= engine_key(a, (enum engine_key)key) != engine_key(b, (enum engine_key)key);
 }
 
-static bool have_one_label(const struct run_entry *a, const struct run_entry *b, const struct strings *strings) {
+static bool labels_are_equal(const struct run_entry *a, const struct run_entry *b, const struct strings *strings) {
     return a->label != STRING_NONE && b->label != STRING_NONE && compare_labels(a, b, strings) == 0;
 }
 
@@ -259,7 +259,7 @@ static void find_conflicts(const struct run_part *part, struct conflicts *confli
     qsort_r(list, n_labels, sizeof *list, compare_labels_of, (void *)part->strings);
     for (size_t i = 0; i < n_labels; i++)
         for (size_t k = i + 1; k < n_labels && k <= i + CONFLICTS_MAX && list[k]->stream == list[i]->stream &&
-                               have_one_label(list[i], list[k], part->strings);
+                               labels_are_equal(list[i], list[k], part->strings);
              k++)
             if (!is_one_process(list[i], list[k]))
                 note_conflict(list[i], list[k], conflicts);
