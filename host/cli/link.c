@@ -465,6 +465,7 @@ static int run_link(struct job *job) {
 static void release(struct job *job) {
     sutra_linked_free(((struct link_job *)job)->linked);
     pair_release(&((struct link_job *)job)->pair);
+    run_free(&((struct link_job *)job)->hosts);
 }
 
 static const struct link_job defaults = {

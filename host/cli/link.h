@@ -28,6 +28,7 @@ struct link_job {
     bool astra_network;
     uint64_t memory;
     size_t shard_index, n_shards;
+    struct run hosts; /* of the directory HOSTS, if it is not the one of the device traces */
 };
 
 /* Values of --format, and the extensions that they stand for. */

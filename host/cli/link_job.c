@@ -96,7 +96,7 @@ static bool labels_agree(const struct trace_name *host, const char *label) {
 /* Pairs the device traces of a window of a run with the host traces of the run. */
 static enum sutra_status pair_window(struct ranks_run *run, const struct chosen_window *window,
                                      struct sutra_error *error) {
-    const struct run *of = &run->job->run.run;
+    const struct run *of = run->link->hosts.path ? &run->link->hosts : &run->job->run.run;
     char **paths = arena_alloc(&run->plan.arena, of->n_skipped, sizeof *paths);
     int64_t *ranks = arena_alloc(&run->plan.arena, of->n_skipped, sizeof *ranks);
     size_t n = 0;
@@ -448,20 +448,32 @@ static int link_window(struct link_job *link, int exit_code) {
     return exit_code;
 }
 
-/* Opens the run in the directories. */
-static int open_run(struct link_job *link) {
+/* Opens the run in DEVICES, and of another directory HOSTS its own. *is_plain: the files of both directories are paired
+ * without a choice. */
+static int open_run(struct link_job *link, bool *is_plain) {
     struct job *job = &link->pair.job;
-    char **folders = (char **)link->pair.traces;
-    const bool is_one = paths_same_folder(folders[0], folders[1]);
-    const struct operands operands = {.words = folders, .n = is_one ? 1 : 2};
+    const char **folders = link->pair.traces;
+    const struct operands devices = {.words = (char **)&folders[DEVICE_TRACE], .n = 1};
     job->selection.needs_one_role = job->selection.reads_hosts = true;
-    return run_inputs_open(job, &operands, &job->selection, &job->run);
+    TRY_CODE(run_inputs_open(job, &devices, &job->selection, &job->run));
+    *is_plain = run_inputs_are_plain(&job->run);
+    if (paths_same_folder(folders[HOST_TRACE], folders[DEVICE_TRACE]))
+        return SUTRA_OK;
+    struct sutra_context *context = NULL;
+    struct sutra_error error;
+    enum sutra_status status = job_create_context(job, &context, &error);
+    if (!status)
+        status = run_open(&link->hosts, context, &folders[HOST_TRACE], 1, &error);
+    sutra_context_free(context);
+    *is_plain = job->run.n == 0 || (*is_plain && link->hosts.n_folders == 1);
+    return status ? job_fail(job, &error) : SUTRA_OK;
 }
 
 int link_ranks(struct link_job *link) {
     struct job *job = &link->pair.job;
-    int exit_code = link->table || link->combine ? SUTRA_OK : open_run(link);
-    const size_t n = run_inputs_are_plain(&job->run) ? 0 : job->run.n;
+    bool is_plain = true;
+    int exit_code = link->table || link->combine ? SUTRA_OK : open_run(link, &is_plain);
+    const size_t n = is_plain ? 0 : job->run.n;
     const bool is_all = job->selection.window && strcmp(job->selection.window, "all") == 0;
     if (n == 1 && !is_all)
         job->window = &job->run.windows[0];

@@ -75,22 +75,26 @@ static enum sutra_status read_heads(struct job_plan *plan, const struct trace_fi
         struct trace_file *file = &(*files)[*n_files];
         struct sutra_error why;
         enum sutra_status status = read_head(plan, path, file, &why);
-        if (status == SUTRA_NO_INPUT)
-            skip(plan, path, "%s", why.message);
-        else if (status)
+        const bool is_known = given->mixed && side == SIDE_DEVICE; /* listed when the host traces were read */
+        if (status && status != SUTRA_NO_INPUT)
             return error_copy(error, status, &why);
-        else if (file->head.side == side) {
+        if (!status && file->head.side == side) {
             if (given->ranks)
                 file->number = given->ranks[i];
             if (given->ranks && side == SIDE_DEVICE)
                 file->head.rank = given->ranks[i];
             ++*n_files;
-        } else if (given->mixed && file->head.side != SIDE_UNKNOWN)
+        } else if (is_known || (!status && given->mixed && file->head.side != SIDE_UNKNOWN))
             continue;
+        else if (status)
+            skip(plan, path, "%s", why.message);
         else if (file->head.bytes == 0)
             skip(plan, path, "is empty");
         else if (file->head.side == SIDE_UNKNOWN)
-            skip(plan, path, "no %s trace by its beginning", kinds[side]);
+            skip(plan, path, "no %strace by its beginning",
+                 given->mixed        ? ""
+                 : side == SIDE_HOST ? "host "
+                                     : "device ");
         else
             skip(plan, path, "a %s trace, where %s traces are expected", kinds[file->head.side], kinds[side]);
     }

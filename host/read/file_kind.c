@@ -524,8 +524,12 @@ static enum sutra_status read_head(const char *path, bool lenient, struct trace_
         if (is_head_complete(&made) || most == HEAD_TEXT || (n < most && n_text < most))
             break;
     }
-    if (ok && lenient && made.format != FILE_REPORT && !is_head_complete(&made))
+    if (ok && lenient && made.format != FILE_REPORT && !is_head_complete(&made)) {
         ok = inspect_repaired(text, n_text, &made);
+        made.format = made.side == SIDE_DEVICE ? FILE_DEVICE_TRACE
+                      : made.side == SIDE_HOST ? FILE_HOST_TRACE
+                                               : made.format;
+    }
     free(bytes);
     free(text);
     if (!standard)

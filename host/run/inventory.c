@@ -893,9 +893,12 @@ static enum sutra_status report_skipped(const struct run *run, bool reads_hosts,
     char *text = n ? run_skipped_text(run, reads_hosts) : NULL;
     if (n && !text)
         return error_memory(error);
-    if (n)
+    if (n && run->n_arguments == 1)
         context_warn(context, "skipped %s: %s ('sutra info %s' lists them)", counted_text(n, "file", "files").text,
                      text, run->path);
+    else if (n)
+        context_warn(context, "skipped %s: %s ('sutra info' lists them, with the same directories)",
+                     counted_text(n, "file", "files").text, text);
     free(text);
     for (size_t i = 0; i < run->n_picks; i++)
         for (size_t k = run->picks[i].first; k < run->picks[i].first + run->picks[i].n; k++)

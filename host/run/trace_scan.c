@@ -180,8 +180,10 @@ static void scan_entry(void *arg, size_t i) {
     entry->is_several |= scan.n_processes > 1;
     if (entry->is_several)
         entry->n = MAX(scan.n_processes, 2);
-    if (scan.is_malformed && !scan.has_gpu)
-        entry->kind = RUN_MALFORMED;
+    if (scan.is_malformed && !scan.has_gpu) { /* a repair may find GPU activity */
+        entry->kind = scans->context->options.lenient ? RUN_TRACE : RUN_MALFORMED;
+        entry->trace.gpu = scans->context->options.lenient ? RUN_GPU_ACTIVE : RUN_GPU_NONE;
+    }
     if (entry->recorded_source != RUN_BY_INFO && scan.rank >= 0) {
         entry->recorded_rank = scan.rank;
         entry->recorded_source = RUN_BY_INFO;

@@ -81,8 +81,8 @@ for rank in 0 1 2; do
     cp host.json hosts/rank-$rank.json
 done
 cp device.json devices/rank-0.json
-cp stripped.json devices/rank-1.json
-cp other.json devices/rank-2.json
+sed 's/"trace_id": "[^"]*"/"trace_id": "1"/' stripped.json >devices/rank-1.json
+sed 's/"trace_id": "[^"]*"/"trace_id": "2"/' other.json >devices/rank-2.json
 try sutra link hosts devices -o job -q
 same job/rank.0.json ids.json
 same job/rank.1.json ids.json

@@ -562,11 +562,14 @@ static int run_role(const struct analysis *analysis, const struct chosen_window 
     return exit_code;
 }
 
+static bool selects_all_windows(const struct job *job) {
+    return job->selection.window && strcmp(job->selection.window, "all") == 0;
+}
+
 int analysis_run(struct job *job) {
     struct analysis *analysis = (struct analysis *)job;
     int exit_code = parse_restriction(analysis);
-    if (exit_code == SUTRA_OK && !analysis->kind->between_roles && job->selection.window &&
-        strcmp(job->selection.window, "all") == 0)
+    if (exit_code == SUTRA_OK && selects_all_windows(job) && !analysis->kind->compares_windows)
         exit_code = message_fail(SUTRA_USAGE,
                                  "--window all: %s reads one window; 'sutra analyze RUN --window all' "
                                  "compares all",
@@ -575,9 +578,7 @@ int analysis_run(struct job *job) {
     if (exit_code == SUTRA_OK)
         exit_code = analysis->kind->list ? analysis->kind->list(analysis) : job_list_inputs(job, analysis->names);
     const struct run_inputs *inputs = &job->run;
-    analysis->by_window = job->selection.window && strcmp(job->selection.window, "all") == 0;
-    if (exit_code == SUTRA_OK && analysis->by_window && !analysis->kind->compares_windows)
-        return message_fail(SUTRA_USAGE, "--window all: this analysis reads one window");
+    analysis->by_window = selects_all_windows(job); /* list() may select them */
     if (exit_code == SUTRA_OK && analysis->by_window && inputs->n == 0)
         return message_fail(SUTRA_USAGE, "--window all needs the directory of a run");
     const size_t n = analysis->by_window || !run_inputs_are_plain(inputs) ? inputs->run.n_picks : 0;
