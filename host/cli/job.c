@@ -99,7 +99,9 @@ int job_list_inputs(struct job *job, enum trace_names names) {
         if (!run_inputs_are_plain(&job->run))
             return job_use_windows(job, job->run.windows, 1);
     }
-    int exit_code = trace_list_make(&job->traces, &job->operands, names);
+    int exit_code = names == NAMES_SNAPSHOT && operands_are_run(&job->operands)
+                        ? run_list_snapshots(job, &job->traces)
+                        : trace_list_make(&job->traces, &job->operands, names);
     job->inputs = (const char *const *)job->traces.paths;
     job->n_inputs = job->traces.n;
     return exit_code;

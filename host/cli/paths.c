@@ -131,7 +131,7 @@ const char *folder_advice(const char *folder, enum trace_names names) {
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         const bool is_searched =
             kinds[i].filter == is_json_name || kinds[i].filter == is_report_name || kinds[i].filter == is_folder_name;
-        if (names == NAMES_JSON && is_searched)
+        if ((names == NAMES_JSON && is_searched) || (names == NAMES_SNAPSHOT && kinds[i].filter == is_folder_name))
             continue;
         struct dirent **entries = NULL;
         int n = scandir(folder, &entries, kinds[i].filter, alphasort);

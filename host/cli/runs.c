@@ -114,6 +114,35 @@ int run_inputs_open(struct job *job, const struct operands *operands, const stru
     return job_fail(job, &error);
 }
 
+int run_list_snapshots(struct job *job, struct trace_list *list) {
+    struct sutra_context *context;
+    struct sutra_error error;
+    struct run run = {.skipped_folder = job->output};
+    int exit_code = job_create_context(job, &context, &error) ? job_fail(job, &error) : SUTRA_OK;
+    if (exit_code != SUTRA_OK)
+        return exit_code;
+    if (run_open(&run, context, (const char *const *)job->operands.words, job->operands.n, &error))
+        exit_code = job_fail(job, &error);
+    sutra_context_free(context);
+    size_t n = 0;
+    bool is_nested = run.n_arguments == 1;
+    for (size_t i = 0; i < run.n_skipped; i++)
+        is_nested &= strchr(run.skipped[i].path, '/') != NULL;
+    for (size_t i = 0; i < run.n_roles; i++)
+        for (size_t k = 0; k < run.roles[i].n_windows; k++)
+            for (size_t t = 0; t < run.roles[i].windows[k].n_traces; t++)
+                is_nested &= strchr(run.roles[i].windows[k].traces[t]->path, '/') != NULL;
+    for (size_t i = 0; i < run.n_skipped && is_nested && exit_code == SUTRA_OK; i++) {
+        char *file = (char *)run.skipped[i].file;
+        if (run.skipped[i].kind != RUN_SNAPSHOT)
+            continue;
+        n++;
+        exit_code = trace_list_add(list, &(struct operands){.words = &file, .n = 1}, NAMES_SNAPSHOT);
+    }
+    run_free(&run);
+    return n == 0 && exit_code == SUTRA_OK ? trace_list_make(list, &job->operands, NAMES_SNAPSHOT) : exit_code;
+}
+
 int run_check_output(const struct operands *operands, const char *output) {
     struct stat found;
     char *file = output && stat(output, &found) == 0 && S_ISREG(found.st_mode) ? realpath(output, NULL) : NULL;

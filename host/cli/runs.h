@@ -12,6 +12,7 @@
 
 struct job;
 struct json_out;
+struct trace_list;
 
 /* Options of commands that read the directory of a run, in the struct job of the command. */
 #define JOB_ROWS_RUN                                                                                                   \
@@ -42,6 +43,10 @@ bool operands_are_run(const struct operands *operands);
 int run_inputs_open(struct job *job, const struct operands *operands, const struct run_selection *selection,
                     struct run_inputs *inputs);
 void run_inputs_free(struct run_inputs *inputs);
+
+/* Lists the memory snapshots of a run, if all of its files are in subdirectories; else all files of the directory that
+ * may be snapshots, as trace_list_make(). Returns the exit code as run_inputs_open(). */
+int run_list_snapshots(struct job *job, struct trace_list *list);
 
 /* Refuses an output (may be NULL) that is an existing file below a directory in the operands: it may be a trace that is
  * not selected. Returns SUTRA_OK, or SUTRA_USAGE after reporting the error. */

@@ -204,6 +204,7 @@ static void between_roles(const struct analysis *analysis, size_t i, size_t n) {
         }
         out_add(&text, i == 0 ? ", \"roles\": [\n" : i < n ? ",\n" : "]}\n");
         out_flush(&text);
+        buffer_free(&text.out);
     } else if (i < n && (self->format == OVERVIEW_MARKDOWN || !analysis->job.quiet)) {
         printf(self->format == OVERVIEW_MARKDOWN ? "%s# %s\n\n" : "%sROLE %s\n", i ? "\n" : "",
                analysis->job.run.run.picks[i].role->name);

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "analyze/overview/overview.h"
@@ -103,8 +102,6 @@ static enum sutra_status analyze_window(struct analysis *analysis, struct role_t
 
 static void begin_window(const struct run_window *of, struct trend_window *window) {
     const char *name = of->label ? of->label : "-";
-    const time_t seconds = (time_t)(of->begin_ns / 1000000000);
-    struct tm parts;
     if (!of->label && of->n_traces == 1) {
         const char *slash = strrchr(of->traces[0]->path, '/');
         name = slash ? slash + 1 : of->traces[0]->path;
@@ -117,8 +114,8 @@ static void begin_window(const struct run_window *of, struct trend_window *windo
                                     .spread_us = (double)NAN};
     for (int part = 0; part < SUTRA_N_PARTS; part++)
         window->shares[part] = (double)NAN;
-    if (of->begin_ns != RUN_NO_TIME && gmtime_r(&seconds, &parts))
-        strftime(window->start, sizeof window->start, "%Y-%m-%d %H:%M:%S", &parts);
+    if (of->begin_ns != RUN_NO_TIME)
+        snprintf(window->start, sizeof window->start, "%.19s", utc_text(of->begin_ns).text);
 }
 
 static enum sutra_status set_window(struct trend *trend, const struct sutra_overview *overview,
@@ -444,6 +441,8 @@ static void print_next(const struct analysis *analysis, const struct trend *tren
     const struct trend_change *change = trend->n_changes ? &trend->changes[trend->n_changes - 1] : NULL;
     const char *path = analysis->job.run.run.path;
     struct buffer words = {0};
+    if (!analysis->job.window->is_one_folder)
+        return;
     for (size_t i = trend->n_changes; i > 0 && change->kind == TREND_SPIKE; i--)
         change = trend->changes[i - 1].kind == TREND_SHIFT ? &trend->changes[i - 1] : change;
     buffer_append_text(&words, change ? "sutra diff " : "sutra analyze ");
