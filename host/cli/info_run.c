@@ -18,7 +18,7 @@
 #define ROWS_SHOWN    20   /* windows, or kinds of skipped files, on the screen */
 #define ROLE_WIDTH    24
 #define LABEL_WIDTH   24
-#define SKIPPED_PATHS 2 /* of a kind */
+#define SKIPPED_PATHS 3 /* of a kind; of more, all but the last one */
 
 static size_t n_traces(const struct run_role *role) {
     size_t n = 0;
@@ -190,10 +190,10 @@ static void print_skipped(const struct run *run) {
     if (run->n_skipped)
         puts("skipped");
     for (int kind = 0; kind < RUN_OTHER; kind++) {
-        const struct run_skipped *shown[SKIPPED_PATHS + 1];
+        const struct run_skipped *shown[SKIPPED_PATHS];
         uint64_t n = 0;
         for (size_t i = 0; i < run->n_skipped; i++)
-            if ((int)run->skipped[i].kind == kind && n++ < COUNT_OF(shown))
+            if ((int)run->skipped[i].kind == kind && n++ < SKIPPED_PATHS)
                 shown[n - 1] = &run->skipped[i];
         if (n == 0)
             continue;
@@ -202,7 +202,7 @@ static void print_skipped(const struct run *run) {
             printf(" (%s)", counted_text(shown[0]->n, "launch", "launches").text);
         if (kind == RUN_DUPLICATE && n == 1)
             printf(" of %s", short_path(shown[0]->of, 60).text);
-        const uint64_t n_shown = n > COUNT_OF(shown) ? SKIPPED_PATHS : n;
+        const uint64_t n_shown = n > SKIPPED_PATHS ? SKIPPED_PATHS - 1 : n;
         for (uint64_t i = 0; i < n_shown; i++)
             printf("%s %s", i ? "," : ":", short_path(shown[i]->path, 72).text);
         puts(n_shown < n ? ", ..." : "");

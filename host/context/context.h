@@ -72,7 +72,7 @@ bool context_device_counts(const struct sutra_context *context, struct cuda_engi
 
 /* The window of a run that the traces are of (run/run.h): their ranks, and words for texts and commands. */
 struct chosen_window {
-    const char *run;   /* directory of the run; of several, "A and 2 more" */
+    const char *run; /* directory of the run; of several, "A and 2 more" */
     bool is_one_folder;
     const char *role;  /* NULL: the run has one role */
     const char *label; /* of the window, or NULL */

@@ -4,6 +4,9 @@
 #ifndef RUN_ENTRY_H
 #define RUN_ENTRY_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "columns/strings.h"
 #include "run/run.h"
 
@@ -39,6 +42,22 @@ struct role_traces {
     size_t n;
     const char *name;
 };
+
+/* Lists of entries: sorting, copies, memory. */
+
+static inline void sort_entries(struct run_entry **list, size_t n,
+                                int (*compare)(const void *left, const void *right, void *arg), const void *arg) {
+    qsort_r(list, n, sizeof(struct run_entry *), compare, (void *)arg);
+}
+
+static inline void copy_entries(struct run_entry **to, struct run_entry *const *from, size_t n) {
+    if (n > 0)
+        memcpy(to, from, n * sizeof(struct run_entry *));
+}
+
+static inline struct run_entry **alloc_entries(struct arena *arena, size_t n) {
+    return arena_alloc(arena, n, sizeof(struct run_entry *));
+}
 
 static inline bool has_time(const struct run_entry *entry) {
     return entry->trace.begin_ns != RUN_NO_TIME;

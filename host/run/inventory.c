@@ -517,17 +517,17 @@ static bool any_is_no_rank(struct run_entry *const *list, size_t n) {
  * without a rank, of traces of one rank and several processes. */
 static enum sutra_status find_ends(struct inventory *inventory, struct sutra_context *context,
                                    struct run_entry **traces, size_t n, bool *changed, struct sutra_error *error) {
-    struct run_entry **list = arena_alloc(&inventory->roles, n, sizeof *list);
-    struct run_entry **needed = arena_alloc(&inventory->roles, n, sizeof *needed);
+    struct run_entry **list = alloc_entries(&inventory->roles, n);
+    struct run_entry **needed = alloc_entries(&inventory->roles, n);
     bool *needs = arena_zeros(&inventory->roles, inventory->n, sizeof *needs);
     TRY(arena_status(&inventory->roles, error));
-    memcpy(list, traces, n * sizeof *list);
-    qsort_r(list, n, sizeof *list, compare_identities_by_time, NULL);
+    copy_entries(list, traces, n);
+    sort_entries(list, n, compare_identities_by_time, NULL);
     for (size_t i = 1; i < n; i++)
         if (compare_identities(&list[i - 1], &list[i], NULL) == 0 && is_one_process(list[i - 1], list[i]) &&
             (list[i - 1]->trace_id == STRING_NONE || list[i]->trace_id == STRING_NONE))
             needs[list[i - 1] - inventory->entries] = needs[list[i] - inventory->entries] = true;
-    qsort_r(list, n, sizeof *list, compare_ranks_of_roles, NULL);
+    sort_entries(list, n, compare_ranks_of_roles, NULL);
     for (size_t begin = 0, end; begin < n; begin = end) {
         bool are_several = false;
         const bool is_known = list[begin]->recorded_rank != NAME_NONE || list[begin]->has_coordinates;
@@ -592,7 +592,8 @@ static void drop(struct run_entry *entry, const struct run_entry *of) {
     entry->of = of->trace.path;
 }
 
-static int compare_ids(const void *left, const void *right) {
+static int compare_ids(const void *left, const void *right, void *arg) {
+    (void)arg;
     const struct run_entry *a = entry_at(left), *b = entry_at(right);
     return (a->trace_id > b->trace_id) - (a->trace_id < b->trace_id);
 }
@@ -605,7 +606,7 @@ static bool is_same_recording(const struct run_entry *a, const struct run_entry 
 }
 
 static void drop_duplicates(struct run_entry **list, size_t n) {
-    qsort(list, n, sizeof *list, compare_ids);
+    sort_entries(list, n, compare_ids, NULL);
     for (size_t begin = 0, end; begin < n; begin = end) {
         struct run_entry *best = list[begin];
         for (end = begin + 1; end < n && list[end]->trace_id == list[begin]->trace_id; end++)
@@ -615,7 +616,7 @@ static void drop_duplicates(struct run_entry **list, size_t n) {
             if (list[i] != best)
                 drop(list[i], best);
     }
-    qsort_r(list, n, sizeof *list, compare_identities_by_time, NULL);
+    sort_entries(list, n, compare_identities_by_time, NULL);
     for (size_t i = 0; i < n; i++) {
         int64_t end_ns = list[i]->end_ns;
         for (size_t k = i + 1;
@@ -717,15 +718,14 @@ static enum sutra_status settle(struct run *run, struct sutra_context *context, 
     struct inventory *inventory = run->inventory;
     size_t n = 0, kept = 0;
     arena_free(&inventory->roles);
-    struct run_entry **traces = arena_alloc(&inventory->roles, inventory->n, sizeof *traces);
-    struct run_entry **list = arena_alloc(&inventory->roles, inventory->n, sizeof *list);
+    struct run_entry **traces = alloc_entries(&inventory->roles, inventory->n);
+    struct run_entry **list = alloc_entries(&inventory->roles, inventory->n);
     TRY(arena_status(&inventory->roles, error));
     for (bool changed = true; changed;) { /* a scan for an end also finds traces without GPU activity */
         n = list_traces(run, traces);
         TRY(find_ends(inventory, context, traces, n, &changed, error));
     }
-    if (n)
-        memcpy(list, traces, n * sizeof *list);
+    copy_entries(list, traces, n);
     drop_duplicates(list, n);
     for (size_t i = 0; i < n; i++)
         if (traces[i]->settled == RUN_TRACE)
@@ -758,7 +758,7 @@ enum sutra_status run_open(struct run *run, struct sutra_context *context, const
 static enum sutra_status scan_traces(struct run *run, struct sutra_context *context, bool all, bool *changed,
                                      struct sutra_error *error) {
     struct inventory *inventory = run->inventory;
-    struct run_entry **list = arena_alloc(&inventory->roles, inventory->n, sizeof *list);
+    struct run_entry **list = alloc_entries(&inventory->roles, inventory->n);
     bool *is_picked = arena_zeros(&inventory->roles, inventory->n, sizeof *is_picked);
     size_t n = 0;
     TRY(arena_status(&inventory->roles, error));

@@ -41,7 +41,8 @@ static struct string_roles roles_of(struct scan_names *names, const char *text, 
         names->n = names->roles ? names->strings.n : 0;
     }
     *failed |= id == STRING_NONE || !names->roles;
-    return *failed ? (struct string_roles){0} : names->roles[id];
+    const struct string_roles none = {0};
+    return *failed ? none : names->roles[id];
 }
 
 /* Scans an event. */

@@ -132,16 +132,16 @@ static enum run_source source_of_unknown(const struct run_part *part, bool *is_a
         has_times &= has_time(list[i]);
     }
     if (n > 1 && has_times) {
-        qsort_r(list, n, sizeof *list, compare_begins, NULL);
+        sort_entries(list, n, compare_begins, NULL);
         *is_apart = !any_overlap(list, n, true);
     }
     if (*is_apart || !has_numbers)
         return RUN_BY_ORDER;
-    qsort_r(list, n, sizeof *list, compare_processes, NULL);
+    sort_entries(list, n, compare_processes, NULL);
     const bool is_concurrent = any_overlap(list, n, false);
     for (size_t i = 1; i < n; i++)
         is_constant &= !is_one_process(list[i - 1], list[i]) || list[i - 1]->number == list[i]->number;
-    qsort_r(list, n, sizeof *list, compare_numbers, NULL);
+    sort_entries(list, n, compare_numbers, NULL);
     for (size_t i = 1; i < n; i++) {
         const bool is_equal = list[i - 1]->number == list[i]->number;
         is_unique &= !is_equal;
@@ -184,7 +184,7 @@ static void find_streams(struct run_part *part) {
             entry->trace.source = entry->has_coordinates ? RUN_BY_COORDINATES : source;
         part->scratch[i] = entry;
     }
-    qsort_r(part->scratch, traces->n, sizeof *part->scratch, compare_keys, (void *)part->strings);
+    sort_entries(part->scratch, traces->n, compare_keys, part->strings);
     uint32_t stream = 0;
     for (size_t i = 0; i < traces->n; i++) {
         struct run_entry *entry = part->scratch[i];
@@ -243,7 +243,7 @@ static void find_conflicts(const struct run_part *part, struct conflicts *confli
     for (size_t i = 0; i < n; i++)
         list[i] = part->traces.list[i];
     /* Overlapping times, and missing times, which are before all others. */
-    qsort_r(list, n, sizeof *list, compare_streams_by_time, NULL);
+    sort_entries(list, n, compare_streams_by_time, NULL);
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n && k <= i + CONFLICTS_MAX && list[k]->stream == list[i]->stream; k++) {
             if (has_time(list[i]) && list[k]->trace.begin_ns >= list[i]->end_ns)
@@ -256,7 +256,7 @@ static void find_conflicts(const struct run_part *part, struct conflicts *confli
     for (size_t i = 0; i < n; i++)
         if (list[i]->label != STRING_NONE)
             list[n_labels++] = list[i];
-    qsort_r(list, n_labels, sizeof *list, compare_labels_of, (void *)part->strings);
+    sort_entries(list, n_labels, compare_labels_of, part->strings);
     for (size_t i = 0; i < n_labels; i++)
         for (size_t k = i + 1; k < n_labels && k <= i + CONFLICTS_MAX && list[k]->stream == list[i]->stream &&
                                labels_are_equal(list[i], list[k], part->strings);
@@ -275,8 +275,8 @@ static int compare_local_ranks(const void *left, const void *right, void *arg) {
 static void number_local_ranks(struct run_part *part) {
     struct run_entry **list = part->scratch;
     const size_t n = part->traces.n;
-    memcpy(list, part->traces.list, n * sizeof *list);
-    qsort_r(list, n, sizeof *list, compare_local_ranks, (void *)part->strings);
+    copy_entries(list, part->traces.list, n);
+    sort_entries(list, n, compare_local_ranks, part->strings);
     int64_t rank = 0, before = 0; /* the rank in the name */
     for (size_t i = 0; i < n; i++) {
         const int64_t local = list[i]->trace.rank;
@@ -295,11 +295,11 @@ static bool use_labels(const struct run_part *part) {
     struct run_entry **list = part->scratch;
     const size_t n = part->traces.n;
     uint32_t window = 0;
-    memcpy(list, part->traces.list, n * sizeof *list);
+    copy_entries(list, part->traces.list, n);
     for (size_t i = 0; i < n; i++)
         if (list[i]->label == STRING_NONE)
             return false;
-    qsort_r(list, n, sizeof *list, compare_labels_of, (void *)part->strings);
+    sort_entries(list, n, compare_labels_of, part->strings);
     for (size_t i = 1; i < n; i++)
         if (list[i - 1]->stream == list[i]->stream && compare_labels(list[i - 1], list[i], part->strings) == 0)
             return false;
@@ -324,11 +324,11 @@ static enum sutra_status find_series(const struct run_part *part, bool is_timed,
     const size_t n = part->traces.n;
     *series =
         (struct series){.n_streams = part->n_streams, .reference = part->traces.list[0]->stream, .period = INT64_MAX};
-    series->list = arena_alloc(part->arena, n, sizeof *series->list);
+    series->list = alloc_entries(part->arena, n);
     series->first = arena_zeros(part->arena, part->n_streams + (size_t)1, sizeof *series->first);
     TRY(arena_status(part->arena, error));
-    memcpy(series->list, part->traces.list, n * sizeof *series->list);
-    qsort_r(series->list, n, sizeof *series->list, is_timed ? compare_streams_by_time : compare_streams_by_path, NULL);
+    copy_entries(series->list, part->traces.list, n);
+    sort_entries(series->list, n, is_timed ? compare_streams_by_time : compare_streams_by_path, NULL);
     for (size_t i = 0; i < n; i++) {
         const uint32_t stream = series->list[i]->stream;
         series->first[stream + 1] = i + 1;
@@ -364,8 +364,8 @@ static uint32_t use_times(const struct run_part *part, int64_t period, uint32_t 
     const size_t n = part->traces.n;
     uint32_t n_windows = 0;
     int64_t first = 0;
-    memcpy(list, part->traces.list, n * sizeof *list);
-    qsort_r(list, n, sizeof *list, compare_begins, NULL);
+    copy_entries(list, part->traces.list, n);
+    sort_entries(list, n, compare_begins, NULL);
     for (size_t i = 0; i < n; i++) {
         struct run_entry *entry = list[i];
         if (n_windows == 0 || 2 * (entry->trace.begin_ns - first) >= period || latest[entry->stream] == n_windows) {
@@ -412,8 +412,8 @@ static void number_ranks(const struct run_part *part) {
     const struct run_entry *first = NULL;
     bool varies[N_COORDINATES] = {false};
     int n_varying = 0, varying = 0;
-    memcpy(list, part->traces.list, n * sizeof *list);
-    qsort_r(list, n, sizeof *list, compare_keys, (void *)part->strings); /* ranks, coordinates, numbers, processes */
+    copy_entries(list, part->traces.list, n);
+    sort_entries(list, n, compare_keys, part->strings); /* ranks, coordinates, numbers, processes */
     for (size_t i = 0; i < n; i++) {
         if (list[i]->trace.source != RUN_BY_COORDINATES)
             continue;
@@ -520,13 +520,13 @@ static enum sutra_status make_role(const struct run_part *part, enum run_window_
     struct arena *arena = part->arena;
     const size_t n = part->traces.n;
     struct run_entry **list = part->scratch;
-    memcpy(list, part->traces.list, n * sizeof *list);
-    qsort_r(list, n, sizeof *list, compare_windows, NULL);
+    copy_entries(list, part->traces.list, n);
+    sort_entries(list, n, compare_windows, NULL);
     size_t n_windows = 1, n_ranks = 0;
     for (size_t i = 1; i < n; i++)
         n_windows += list[i - 1]->window != list[i]->window;
     struct run_window *windows = arena_zeros(arena, n_windows, sizeof *windows);
-    const struct run_trace **traces = arena_alloc(arena, n, sizeof *traces);
+    const struct run_trace **traces = arena_alloc(arena, n, sizeof(struct run_trace *));
     int64_t *ranks = arena_alloc(arena, n, sizeof *ranks), world_size = 0;
     TRY(arena_status(arena, error));
     size_t most = 0;
@@ -613,10 +613,10 @@ static enum sutra_status add_roles(struct run_part *part, struct role_list *role
         order.key++;
     if (!conflicts.any || conflicts.are_named || order.key == N_ENGINE_KEYS)
         return add_role(part, roles, error);
-    struct run_entry **list = arena_alloc(part->arena, whole.n, sizeof *list);
+    struct run_entry **list = alloc_entries(part->arena, whole.n);
     TRY_ALLOC(list, error);
-    memcpy(list, whole.list, whole.n * sizeof *list);
-    qsort_r(list, whole.n, sizeof *list, compare_engines, &order);
+    copy_entries(list, whole.list, whole.n);
+    sort_entries(list, whole.n, compare_engines, &order);
     unsigned engine = 0;
     for (size_t begin = 0, end; begin < whole.n; begin = end) {
         for (end = begin; end < whole.n && engine_key(list[end], order.key) == engine_key(list[begin], order.key);)
@@ -636,14 +636,14 @@ static int compare_role_names(const void *left, const void *right) {
 enum sutra_status run_make_roles(struct run *run, struct arena *arena, const struct strings *strings,
                                  struct run_entry **traces, size_t n, struct sutra_error *error) {
     struct role_list roles = {0};
-    struct run_entry **list = arena_alloc(arena, n, sizeof *list);
-    struct run_part part = {.strings = strings, .arena = arena, .scratch = arena_alloc(arena, n, sizeof *list)};
+    struct run_entry **list = alloc_entries(arena, n);
+    struct run_part part = {.strings = strings, .arena = arena, .scratch = alloc_entries(arena, n)};
     TRY(arena_status(arena, error));
     run->n_roles = 0;
     if (n == 0)
         return SUTRA_OK;
-    memcpy(list, traces, n * sizeof *list);
-    qsort_r(list, n, sizeof *list, compare_roles, (void *)strings);
+    copy_entries(list, traces, n);
+    sort_entries(list, n, compare_roles, strings);
     for (size_t begin = 0, end; begin < n; begin = end) {
         for (end = begin; end < n && list[end]->role == list[begin]->role;)
             end++;
