@@ -106,7 +106,9 @@ static void scan_text(const struct source *source, bool whole, struct scan_names
     struct json_walker walker = walk_from(source, 0);
     const bool is_list = walk_char(&walker) == '[';
     for (bool more = is_list || walk_object(&walker); more; more = !is_list && walk_member_end(&walker)) {
-        const struct json_span key = is_list ? (struct json_span){0} : walk_key(&walker);
+        struct json_span key = {0};
+        if (!is_list)
+            key = walk_key(&walker);
         if (!is_list && !key.at)
             break;
         if (!is_list && place_is(source, key, "baseTimeNanoseconds") && walk_char(&walker) != '"') {
