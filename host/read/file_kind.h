@@ -37,6 +37,7 @@ enum file_format {
     FILE_REPORT,       /* of heads: an SQLite database */
     FILE_ET_JSON,      /* an .et file as JSON, which no command reads */
     FILE_JSON,         /* of another kind */
+    FILE_UNREADABLE,   /* of heads, set by callers: no permission, or removed meanwhile */
 };
 
 struct file_kind {

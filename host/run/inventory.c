@@ -323,7 +323,7 @@ static void read_entry_head(void *arg, size_t i) {
     struct heads *heads = arg;
     struct run_entry *entry = &heads->inventory->entries[heads->first + i];
     if (trace_head_read(entry->trace.file, heads->context->options.lenient, &heads->list[i], NULL))
-        heads->list[i] = (struct trace_head){.format = FILE_JSON}; /* unreadable, or removed meanwhile: only counted */
+        heads->list[i] = (struct trace_head){.format = FILE_UNREADABLE};
 }
 
 static bool has_json_name(const char *path) {
@@ -356,6 +356,7 @@ static enum run_kind kind_of_head(const struct run_entry *entry, const struct tr
         return head->is_merged ? RUN_MERGED : is_capture(path) ? RUN_CAPTURE : RUN_TRACE;
     case FILE_JSON:
     case FILE_ET_JSON:
+    case FILE_UNREADABLE:
         return RUN_OTHER;
     default:
         return has_json_name(path) ? RUN_MALFORMED : RUN_OTHER;
@@ -432,12 +433,25 @@ static enum sutra_status list_report(struct run *run, struct sutra_context *cont
     return status;
 }
 
+/* Reports files that could not be read; `first` is the first one. */
+static enum sutra_status report_unreadable(const struct run *run, struct sutra_context *context, size_t n,
+                                           const char *first, struct sutra_error *error) {
+    if (n == 0)
+        return SUTRA_OK;
+    if (context->options.strict)
+        return error_file(error, SUTRA_STRICT, first, "cannot be read");
+    context_warn(context, "%s: %s cannot be read, such as %s", run->path, counted_text(n, "file", "files").text, first);
+    return SUTRA_OK;
+}
+
 /* Reads the heads of all candidates in parallel, some thousands at a time. */
 static enum sutra_status read_heads(struct run *run, struct sutra_context *context, struct sutra_error *error) {
     struct inventory *inventory = run->inventory;
     const size_t n = inventory->n;
     struct heads heads = {.inventory = inventory, .context = context};
     enum sutra_status status = SUTRA_OK;
+    const char *unreadable = NULL;
+    size_t n_unreadable = 0;
     heads.list = calloc(MIN(n, HEADS_AT_ONCE) + 1, sizeof *heads.list);
     TRY_ALLOC(heads.list, error);
     for (; heads.first < n && !status; heads.first += HEADS_AT_ONCE) {
@@ -448,6 +462,8 @@ static enum sutra_status read_heads(struct run *run, struct sutra_context *conte
             entry->kind = kind_of_head(entry, &heads.list[i]);
             entry->is_compressed = heads.list[i].text_bytes != heads.list[i].bytes;
             run->n_other += entry->kind == RUN_OTHER;
+            if (heads.list[i].format == FILE_UNREADABLE && n_unreadable++ == 0)
+                unreadable = entry->trace.path;
             if (entry->kind == RUN_TRACE)
                 status = identify(run, entry, &heads.list[i], error);
         }
@@ -455,6 +471,8 @@ static enum sutra_status read_heads(struct run *run, struct sutra_context *conte
             status = error_set(error, SUTRA_CANCELLED, "cancelled");
     }
     free(heads.list);
+    if (!status)
+        status = report_unreadable(run, context, n_unreadable, unreadable, error);
     for (size_t i = 0; i < n && !status; i++)
         if (inventory->entries[i].kind == RUN_REPORT)
             status = list_report(run, context, i, error);
