@@ -876,13 +876,18 @@ char *run_skipped_text(const struct run *run, bool without_hosts) {
         [RUN_NOT_RECORDED] = {"without recorded GPU activity", "without recorded GPU activity"},
         [RUN_DUPLICATE] = {"duplicate", "duplicates"}};
     uint64_t counts[RUN_N_KINDS] = {0};
+    const char *first[RUN_N_KINDS] = {NULL};
     struct buffer text = {0};
     for (size_t i = 0; i < run->n_skipped; i++)
-        counts[run->skipped[i].kind]++;
-    for (int kind = without_hosts ? RUN_HOST + 1 : 0; kind < RUN_OTHER; kind++)
+        if (counts[run->skipped[i].kind]++ == 0)
+            first[run->skipped[i].kind] = run->skipped[i].path;
+    for (int kind = without_hosts ? RUN_HOST + 1 : 0; kind < RUN_OTHER; kind++) {
         if (counts[kind])
             buffer_format(&text, "%s%s", text.length ? ", " : "",
                           counted_text(counts[kind], nouns[kind][0], nouns[kind][1]).text);
+        if (counts[kind] && kind == RUN_NO_GPU) /* the name often shows why */
+            buffer_format(&text, " (%s%s)", counts[kind] > 1 ? "such as " : "", first[kind]);
+    }
     buffer_append(&text, "", 1);
     if (!text.failed)
         return text.bytes;
