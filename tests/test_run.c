@@ -416,7 +416,7 @@ static void a_choice_is_repeated_without_traces_that_have_no_gpu_activity(void *
     make_file(folder.name, "iteration_3/rank0.json at=3 id=C gpu=0");
     assert_int_equal(run_open(&run, context, arguments, 1, &error), SUTRA_OK);
     assert_int_equal(run.roles[0].default_window, 2);
-    assert_int_equal(run_choose(&run, context, &(struct run_selection){NULL}, &error), SUTRA_OK);
+    assert_int_equal(run_choose(&run, context, &(struct run_selection){.window = NULL}, &error), SUTRA_OK);
     assert_int_equal(run.picks[0].first, 1);
     assert_int_equal(run.roles[0].windows[0].traces[0]->gpu, RUN_GPU_UNKNOWN);
     assert_int_equal(run.n_skipped, 1);
