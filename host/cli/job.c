@@ -81,15 +81,12 @@ int job_join_roles(struct job *job) {
     if (run_inputs_are_plain(&job->run))
         return SUTRA_OK;
     for (size_t i = 0; i < job->run.n; i++) {
-        const struct operands files = {.words = (char **)windows[i].paths, .n = (unsigned)windows[i].n};
-        if (i > 0)
-            TRY_CODE(trace_list_add(&job->traces, &files, NAMES_JSON));
         windows[i].other = i + 1 < job->run.n ? &windows[i + 1] : NULL;
         windows[i].first_rank = first_rank;
         first_rank += windows[i].ranks[windows[i].n - 1] + 1; /* ascending */
     }
-    job->inputs = (const char *const *)job->traces.paths;
-    job->n_inputs = job->traces.n;
+    TRY_CODE(job_use_windows(job, windows, job->run.n));
+    job->n_windows = 1; /* the others are linked to the first */
     return SUTRA_OK;
 }
 

@@ -474,7 +474,7 @@ int link_ranks(struct link_job *link) {
     bool is_plain = true;
     int exit_code = link->table || link->combine ? SUTRA_OK : open_run(link, &is_plain);
     const size_t n = is_plain ? 0 : job->run.n;
-    const bool is_all = job->selection.window && strcmp(job->selection.window, "all") == 0;
+    const bool is_all = window_is_all(job->selection.window);
     if (n == 1 && !is_all)
         job->window = &job->run.windows[0];
     if (exit_code != SUTRA_OK || n == 0 || !is_all)

@@ -87,7 +87,7 @@ static const struct option_row options_merge[] = {
 static int check_merge(struct job *job) {
     if (!job->output)
         return message_fail(SUTRA_USAGE, "the output is missing; see '%s --help'", job->command->called);
-    if (job->selection.window && strcmp(job->selection.window, "all") == 0)
+    if (window_is_all(job->selection.window))
         return message_fail(SUTRA_USAGE, "--window all: a timeline is of one window of the run");
     TRY_CODE(job_list_inputs(job, NAMES_JSON));
     TRY_CODE(job_join_roles(job));

@@ -87,7 +87,7 @@ struct chosen_window {
     const struct chosen_window *other; /* whose traces are read with it, or NULL */
 };
 
-/* The window of a trace, among a window and its others, and the rank there, with first_rank; NULL: it is of none. */
+/* The window of a trace, among a window and its others, and the rank there, with first_rank; NULL: no window has it. */
 const struct chosen_window *chosen_window_of(const struct chosen_window *window, const char *path, int64_t *rank);
 
 #define STAGES_MAX 32

@@ -36,14 +36,11 @@ struct run_entry {
     uint32_t stream, window; /* of its engine */
 };
 
-/* The windows of a role, in arrays of the arena. */
-struct role_traces {
-    struct run_entry **list; /* by natural order of the paths */
-    size_t n;
-    const char *name;
-};
-
 /* Lists of entries: sorting, copies, memory. */
+
+static inline const struct run_entry *entry_at(const void *place) {
+    return *(struct run_entry *const *)place;
+}
 
 static inline void sort_entries(struct run_entry **list, size_t n,
                                 int (*compare)(const void *left, const void *right, void *arg), const void *arg) {
@@ -72,6 +69,10 @@ static inline bool overlaps(const struct run_entry *a, const struct run_entry *b
     return has_time(a) && has_time(b) && a->trace.begin_ns < b->end_ns && b->trace.begin_ns < a->end_ns;
 }
 
+static inline int sign(int64_t a, int64_t b) {
+    return (a > b) - (a < b);
+}
+
 static inline int compare_labels(const struct run_entry *a, const struct run_entry *b, const struct strings *strings) {
     const bool is_date_a = a->label_number == NAME_NONE, is_date_b = b->label_number == NAME_NONE;
     if (is_date_a != is_date_b)
@@ -79,7 +80,7 @@ static inline int compare_labels(const struct run_entry *a, const struct run_ent
     if (is_date_a)
         return a->label == b->label ? 0
                                     : compare_natural(strings_text(strings, a->label), strings_text(strings, b->label));
-    return (a->label_number > b->label_number) - (a->label_number < b->label_number);
+    return sign(a->label_number, b->label_number);
 }
 
 /* Scans the texts of traces in parallel, up to the first GPU activity, or completely if `whole`: sets gpu, n, kind,

@@ -60,8 +60,6 @@ struct inventory {
     struct strings strings;
     struct run_entry *entries;
     uint64_t n, capacity;
-    struct run_skipped *skipped;
-    const char **captures;
 };
 
 /* Appends a candidate. */
@@ -467,8 +465,7 @@ static enum sutra_status read_heads(struct run *run, struct sutra_context *conte
             if (entry->kind == RUN_TRACE)
                 status = identify(run, entry, &heads.list[i], error);
         }
-        if (!status && pool_is_cancelled(context->pool))
-            status = error_set(error, SUTRA_CANCELLED, "cancelled");
+        status = status ? status : context_check_cancelled(context, error);
     }
     free(heads.list);
     if (!status)
@@ -482,14 +479,6 @@ static enum sutra_status read_heads(struct run *run, struct sutra_context *conte
 }
 
 /* ---- Ends of traces: only where times may overlap ---- */
-
-static const struct run_entry *entry_at(const void *place) {
-    return *(struct run_entry *const *)place;
-}
-
-static int sign(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
 
 /* Whether two traces have the same process id, rank, coordinates and number; a recorded rank needs no number. */
 static int compare_identities(const void *left, const void *right, void *arg) {
@@ -681,20 +670,20 @@ static enum sutra_status list_skipped(struct run *run, struct sutra_error *error
     struct inventory *inventory = run->inventory;
     struct arena *arena = &inventory->roles;
     size_t n = 0, n_captures = 0;
-    inventory->skipped = arena_alloc(arena, inventory->n, sizeof *inventory->skipped);
-    inventory->captures = arena_alloc(arena, inventory->n, sizeof *inventory->captures);
+    struct run_skipped *skipped = arena_alloc(arena, inventory->n, sizeof *skipped);
+    const char **captures = arena_alloc(arena, inventory->n, sizeof(char *));
     TRY(arena_status(arena, error));
     for (uint64_t i = 0; i < inventory->n; i++) {
         const struct run_entry *entry = &inventory->entries[i];
         if (entry->settled == RUN_CAPTURE)
-            inventory->captures[n_captures++] = entry->trace.file;
+            captures[n_captures++] = entry->trace.file;
         if (entry->settled != RUN_TRACE && entry->settled != RUN_OTHER)
-            inventory->skipped[n++] =
+            skipped[n++] =
                 (struct run_skipped){entry->trace.path, entry->trace.file, entry->of, entry->settled, entry->n};
     }
-    run->skipped = inventory->skipped;
+    run->skipped = skipped;
     run->n_skipped = n;
-    run->captures = inventory->captures;
+    run->captures = captures;
     run->n_captures = n_captures;
     return SUTRA_OK;
 }
@@ -823,7 +812,7 @@ enum sutra_status run_find_window(const struct run *run, const struct run_role *
     *pick = (struct run_pick){role, role->default_window, 1};
     if (!window)
         return SUTRA_OK;
-    if (strcmp(window, "all") == 0) {
+    if (window_is_all(window)) {
         *pick = (struct run_pick){role, 0, role->n_windows};
         return SUTRA_OK;
     }

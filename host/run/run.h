@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "context/context.h"
@@ -160,6 +161,10 @@ struct run_selection {
     bool needs_one_role;
     bool reads_hosts; /* the command reads host traces, too: they are not skipped */
 };
+
+static inline bool window_is_all(const char *window) {
+    return window && strcmp(window, "all") == 0;
+}
 
 /* Windows of a role: first .. first + n - 1. */
 struct run_pick {

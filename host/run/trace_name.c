@@ -1,7 +1,7 @@
 /*
  * trace_name.c - implements the last section of run.h with a table of patterns: words, separators, digits.
  */
-#include "run/run.h"
+#include "run/entry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -308,10 +308,6 @@ void trace_name_read(const char *path, int64_t pid, struct trace_name *name) {
         return;
     memcpy(folders, path, n_folders);
     read_coordinates(folders, name);
-}
-
-static int sign(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
 }
 
 int compare_natural(const char *a, const char *b) {

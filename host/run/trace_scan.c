@@ -203,7 +203,6 @@ enum sutra_status run_scan_entries(struct sutra_context *context, struct run_ent
                                    struct sutra_error *error) {
     struct scans scans = {.list = list, .context = context, .whole = whole};
     pool_run(context->pool, n, scan_entry, &scans);
-    if (pool_is_cancelled(context->pool))
-        return error_set(error, SUTRA_CANCELLED, "cancelled");
+    TRY(context_check_cancelled(context, error));
     return scans.failed ? error_memory(error) : SUTRA_OK;
 }

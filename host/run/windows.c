@@ -22,16 +22,8 @@
 
 /* ---- Orders: of pointers to entries, with the strings as argument ---- */
 
-static int sign(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
 static int compare_strings(uint32_t a, uint32_t b, const struct strings *strings) {
     return a == b ? 0 : compare_natural(strings_text(strings, a), strings_text(strings, b));
-}
-
-static const struct run_entry *entry_at(const void *place) {
-    return *(struct run_entry *const *)place;
 }
 
 static int compare_begins(const void *left, const void *right, void *arg) {
@@ -90,6 +82,13 @@ static int compare_streams_by_path(const void *left, const void *right, void *ar
 }
 
 /* ---- Streams ---- */
+
+/* The traces of a role, in an array of the arena. */
+struct role_traces {
+    struct run_entry **list; /* by natural order of the paths */
+    size_t n;
+    const char *name;
+};
 
 /* A part of the traces: of a role, or of an engine of it; with a scratch list of the same length. */
 struct run_part {

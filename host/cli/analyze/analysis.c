@@ -563,7 +563,7 @@ static int run_role(const struct analysis *analysis, const struct chosen_window 
 }
 
 static bool selects_all_windows(const struct job *job) {
-    return job->selection.window && strcmp(job->selection.window, "all") == 0;
+    return window_is_all(job->selection.window);
 }
 
 int analysis_run(struct job *job) {

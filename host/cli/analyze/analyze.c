@@ -150,7 +150,7 @@ static int list_traces(struct analysis *analysis) {
         TRY_CODE(fail_above_parse(self->fail_above, &trend->fail_above));
     if (trend->has_gate && !window)
         window = job->selection.window = "all";
-    if ((trend->has_gate || trend->baseline) && (!window || strcmp(window, "all") != 0))
+    if ((trend->has_gate || trend->baseline) && !window_is_all(window))
         return message_fail(SUTRA_USAGE,
                             "--baseline, --fail-above and --fail-on-unclear compare all windows: use --window all");
     return job_list_inputs(job, analysis->names);
