@@ -150,7 +150,7 @@ static char *describe(const struct run *run) {
         }
     }
     for (size_t i = 0; i < run->n_skipped; i++)
-        fprintf(out, "%s %s%s%s\n", run_kind_names[run->skipped[i].kind], run->skipped[i].path,
+        fprintf(out, "%s %s%s%s\n", run_kinds[run->skipped[i].kind].name, run->skipped[i].path,
                 run->skipped[i].of ? " of " : "", run->skipped[i].of ? run->skipped[i].of : "");
     fclose(out);
     return text;

@@ -88,7 +88,7 @@ static void add_run(struct json_out *json, const struct run *run) {
         const struct run_skipped *skipped = &run->skipped[i];
         json_open_line(json);
         json_add_text(json, "path", skipped->path);
-        json_add_text(json, "reason", run_kind_names[skipped->kind]);
+        json_add_text(json, "reason", run_kinds[skipped->kind].name);
         if (skipped->of)
             json_add_text(json, "of", skipped->of);
         json_close_line(json);
@@ -174,19 +174,6 @@ static void print_default(const struct run *run) {
 
 /* Prints the skipped files by reason, with examples. Duplicates and traces without GPU activity have a line each. */
 static void print_skipped(const struct run *run) {
-    static const char *const texts[][2] = {
-        [RUN_HOST] = {"host trace", "host traces"},
-        [RUN_CHAKRA] = {"Chakra file", "Chakra files"},
-        [RUN_SNAPSHOT] = {"memory snapshot", "memory snapshots"},
-        [RUN_REPORT] = {"database that is no report of a profiler", "databases that are no reports of a profiler"},
-        [RUN_MALFORMED] = {"malformed", "malformed"},
-        [RUN_MERGED] = {"written by 'sutra merge'", "written by 'sutra merge'"},
-        [RUN_CAPTURE] = {"recorded the capture of graphs", "recorded the capture of graphs"},
-        [RUN_SEVERAL] = {"several processes in one trace", "several processes in one trace"},
-        [RUN_NO_GPU] = {"no GPU activity", "no GPU activity"},
-        [RUN_NOT_RECORDED] = {"GPU activity not recorded", "GPU activity not recorded"},
-        [RUN_DUPLICATE] = {"duplicate", "duplicates"},
-    };
     if (run->n_skipped)
         puts("skipped");
     for (int kind = 0; kind < RUN_OTHER; kind++) {
@@ -197,9 +184,10 @@ static void print_skipped(const struct run *run) {
                 shown[n - 1] = &run->skipped[i];
         if (n == 0)
             continue;
-        printf("%10s  %s", count_text(n).text, texts[kind][n > 1]);
+        const struct run_kind_text *text = &run_kinds[kind];
+        printf("%10s  %s", count_text(n).text, text->reason ? text->reason : n > 1 ? text->many : text->one);
         if (kind == RUN_NOT_RECORDED)
-            printf(" (%s)", counted_text(shown[0]->n, "launch", "launches").text);
+            printf(" (%s)", counted_text(shown[0]->n_launches, "launch", "launches").text);
         if (kind == RUN_DUPLICATE && n == 1)
             printf(" of %s", short_path(shown[0]->of, 60).text);
         const uint64_t n_shown = n > SKIPPED_PATHS ? SKIPPED_PATHS - 1 : n;

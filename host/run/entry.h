@@ -7,22 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "columns/strings.h"
 #include "run/run.h"
+
+#define LABEL_IS_DATE INT64_MAX
 
 /* A candidate. Ids are of strings of the inventory. */
 struct run_entry {
     struct run_trace trace; /* `rank` is valid if has_rank, `host` is set at the end */
     enum run_kind kind;     /* by the head, */
     enum run_kind settled;  /* and with regard to the other files */
-    uint64_t n;             /* see struct run_skipped */
+    uint64_t n_launches;    /* see struct run_skipped */
     const char *of;
     uint32_t trace_id;     /* STRING_NONE: not recorded */
     uint32_t host, folder; /* of the process; without window labels */
     uint32_t node;         /* the folder without ranks */
     uint32_t role;
     uint32_t label;        /* text; STRING_NONE */
-    int64_t label_number;  /* NAME_NONE: a date */
+    int64_t label_number;  /* or LABEL_IS_DATE */
     int64_t end_ns;        /* or RUN_NO_TIME */
     int64_t name_time_ns;  /* NAME_NONE */
     int64_t recorded_rank; /* by `recorded_source`, without regard to other traces; NAME_NONE */
@@ -35,26 +38,6 @@ struct run_entry {
     bool is_nested;          /* in a directory below an argument */
     uint32_t stream, window; /* of its engine */
 };
-
-/* Lists of entries: sorting, copies, memory. */
-
-static inline const struct run_entry *entry_at(const void *place) {
-    return *(struct run_entry *const *)place;
-}
-
-static inline void sort_entries(struct run_entry **list, size_t n,
-                                int (*compare)(const void *left, const void *right, void *arg), const void *arg) {
-    qsort_r(list, n, sizeof(struct run_entry *), compare, (void *)arg);
-}
-
-static inline void copy_entries(struct run_entry **to, struct run_entry *const *from, size_t n) {
-    if (n > 0)
-        memcpy(to, from, n * sizeof(struct run_entry *));
-}
-
-static inline struct run_entry **alloc_entries(struct arena *arena, size_t n) {
-    return arena_alloc(arena, n, sizeof(struct run_entry *));
-}
 
 static inline bool has_time(const struct run_entry *entry) {
     return entry->trace.begin_ns != RUN_NO_TIME;
@@ -69,22 +52,37 @@ static inline bool overlaps(const struct run_entry *a, const struct run_entry *b
     return has_time(a) && has_time(b) && a->trace.begin_ns < b->end_ns && b->trace.begin_ns < a->end_ns;
 }
 
-static inline int sign(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
+/* ---- Lists of entries, and their orders: 0 for entries that belong together ---- */
+
+typedef int entry_order(const struct run_entry *a, const struct run_entry *b, const struct strings *strings);
+
+/* Defines an order by fields, as ORDER_BY() does; texts by NATURAL(), which takes their ids. */
+#define ENTRY_ORDER(name, keys)                                                                                        \
+    static int name(const struct run_entry *a, const struct run_entry *b, const struct strings *strings) {             \
+        (void)strings;                                                                                                 \
+        keys return 0;                                                                                                 \
+    }
+#define NATURAL(field)                                                                                                 \
+    if (a->field != b->field)                                                                                          \
+        return compare_natural(strings_text(strings, a->field), strings_text(strings, b->field));
+#define ASCENDING_COORDINATES                                                                                          \
+    ASCENDING(coordinates[0])                                                                                          \
+    ASCENDING(coordinates[1]) ASCENDING(coordinates[2]) ASCENDING(coordinates[3]) ASCENDING(coordinates[4])
+
+/* Copies n entries, and sorts the copy: by the order, then by natural order of the paths. */
+void entries_sort(struct run_entry **to, struct run_entry *const *from, size_t n, entry_order *order,
+                  const struct strings *strings);
+
+/* The end of the entries from `begin` on that belong together. */
+size_t entries_end(struct run_entry *const *list, size_t n, size_t begin, entry_order *order,
+                   const struct strings *strings);
+
+static inline struct run_entry **alloc_entries(struct arena *arena, size_t n) {
+    return arena_alloc(arena, n, sizeof(struct run_entry *));
 }
 
-static inline int compare_labels(const struct run_entry *a, const struct run_entry *b, const struct strings *strings) {
-    const bool is_date_a = a->label_number == NAME_NONE, is_date_b = b->label_number == NAME_NONE;
-    if (is_date_a != is_date_b)
-        return is_date_a ? 1 : -1;
-    if (is_date_a)
-        return a->label == b->label ? 0
-                                    : compare_natural(strings_text(strings, a->label), strings_text(strings, b->label));
-    return sign(a->label_number, b->label_number);
-}
-
-/* Scans the texts of traces in parallel, up to the first GPU activity, or completely if `whole`: sets gpu, n, kind,
- * is_several, begin_ns if it is unknown, and of whole texts end_ns. */
+/* Scans the texts of traces in parallel, up to the first GPU activity, or completely if `whole`: sets gpu, n_launches,
+ * kind, is_several, begin_ns if it is unknown, and of whole texts end_ns. */
 enum sutra_status run_scan_entries(struct sutra_context *context, struct run_entry **list, size_t n, bool whole,
                                    struct sutra_error *error);
 

@@ -27,19 +27,22 @@
 #include "text/quantities.h"
 #include "text/strings.h"
 
-const char *const run_kind_names[] = {[RUN_TRACE] = "trace",
-                                      [RUN_HOST] = "host",
-                                      [RUN_CHAKRA] = "chakra",
-                                      [RUN_SNAPSHOT] = "snapshot",
-                                      [RUN_REPORT] = "report",
-                                      [RUN_MALFORMED] = "malformed",
-                                      [RUN_MERGED] = "merged",
-                                      [RUN_CAPTURE] = "capture",
-                                      [RUN_SEVERAL] = "several_processes",
-                                      [RUN_NO_GPU] = "no_gpu",
-                                      [RUN_NOT_RECORDED] = "gpu_not_recorded",
-                                      [RUN_DUPLICATE] = "duplicate",
-                                      [RUN_OTHER] = "other"};
+const struct run_kind_text run_kinds[] = {
+    [RUN_TRACE] = {.name = "trace"},
+    [RUN_HOST] = {"host", "host trace", "host traces", NULL},
+    [RUN_CHAKRA] = {"chakra", "Chakra file", "Chakra files", NULL},
+    [RUN_SNAPSHOT] = {"snapshot", "memory snapshot", "memory snapshots", NULL},
+    [RUN_REPORT] = {"report", "unreadable report", "unreadable reports", "not a readable report of a profiler"},
+    [RUN_MALFORMED] = {"malformed", "malformed file", "malformed files", "malformed"},
+    [RUN_MERGED] = {"merged", "merged trace", "merged traces", "written by 'sutra merge'"},
+    [RUN_CAPTURE] = {"capture", "capture of graphs", "captures of graphs", "recorded the capture of graphs"},
+    [RUN_SEVERAL] = {"several_processes", "trace of several processes", "traces of several processes",
+                     "several processes in one trace"},
+    [RUN_NO_GPU] = {"no_gpu", "without GPU activity", "without GPU activity", "no GPU activity"},
+    [RUN_NOT_RECORDED] = {"gpu_not_recorded", "without recorded GPU activity", "without recorded GPU activity",
+                          "GPU activity not recorded"},
+    [RUN_DUPLICATE] = {"duplicate", "duplicate", "duplicates", NULL},
+    [RUN_OTHER] = {.name = "other"}};
 
 const char *const run_source_names[] = {[RUN_BY_INFO] = "distributedInfo", [RUN_BY_NAME] = "name",
                                         [RUN_BY_DIRECTORY] = "directory",  [RUN_BY_COORDINATES] = "coordinates",
@@ -78,11 +81,9 @@ static enum sutra_status add_entry(struct inventory *inventory, const struct run
 
 /* ---- The walk ---- */
 
-/* A directory that is listed, its entries in natural order. */
-struct folder {
+struct link {
     const char *path;
-    struct dirent **entries;
-    int n, next;
+    unsigned depth; /* of its directory */
 };
 
 struct run_walk {
@@ -94,23 +95,22 @@ struct run_walk {
     unsigned n_devices;
     struct stat output; /* the directory that is not searched */
     bool has_output;
-    size_t n_argument; /* bytes of the paths before the part that is relative to the argument, */
-    size_t n_relative; /* and to the run */
-    struct folder folders[DEPTH_MAX_FOLDERS + 2];
-    unsigned depth;
-    struct link {
-        const char *path;
-        unsigned depth;
-    } * links;
+    size_t n_argument;  /* bytes of the paths before the part that is relative to the argument, */
+    size_t n_relative;  /* and to the run */
+    struct link *links; /* met, and not followed yet */
     uint64_t n_links, links_capacity;
 };
 
-static int compare_entries(const struct dirent **a, const struct dirent **b) {
+static int compare_names(const struct dirent **a, const struct dirent **b) {
     return compare_natural((*a)->d_name, (*b)->d_name);
 }
 
 static int compare_links(const void *left, const void *right) {
     return compare_natural(((const struct link *)left)->path, ((const struct link *)right)->path);
+}
+
+static bool ends_in_slash(const char *path) {
+    return *path && path[strlen(path) - 1] == '/';
 }
 
 /* Whether a file or directory is met for the first time. *failed: out of memory. */
@@ -128,46 +128,6 @@ static bool is_first_visit(struct run_walk *walk, const struct stat *found, bool
     return true;
 }
 
-/* A directory of results of sutra, by its own files and directories. */
-static bool is_result_folder(const struct folder *folder) {
-    static const char *const marks[] = {".job", ".parts", ".records", "incomplete.sutra"};
-    for (int i = 0; i < folder->n; i++)
-        for (size_t k = 0; k < sizeof marks / sizeof *marks; k++)
-            if (strcmp(folder->entries[i]->d_name, marks[k]) == 0)
-                return true;
-    return false;
-}
-
-static void close_folder(struct folder *folder) {
-    for (int i = 0; i < folder->n; i++)
-        free(folder->entries[i]);
-    free(folder->entries);
-    *folder = (struct folder){0};
-}
-
-/* Lists a directory, unless it contains results. */
-static enum sutra_status open_folder(struct run_walk *walk, const char *path, bool is_argument,
-                                     struct sutra_error *error) {
-    struct folder folder = {.path = path};
-    folder.n = scandir(path, &folder.entries, NULL, compare_entries);
-    if (folder.n < 0 && errno == ENOMEM)
-        return error_memory(error);
-    if (folder.n < 0 && is_argument)
-        return error_os(error, SUTRA_NO_INPUT, path, errno, "");
-    if (folder.n < 0 && walk->context->options.strict)
-        return error_os(error, SUTRA_STRICT, path, errno, "cannot be read");
-    if (folder.n < 0) {
-        context_warn(walk->context, "%s: cannot be read: %s", path, strerror(errno));
-        return SUTRA_OK;
-    }
-    walk->run->n_folders++;
-    if (!is_argument && is_result_folder(&folder))
-        close_folder(&folder);
-    else
-        walk->folders[walk->depth++] = folder;
-    return SUTRA_OK;
-}
-
 static bool is_candidate(const char *name) {
     static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", ".rpd", ".pickle", ".pkl", ".et"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
@@ -178,7 +138,6 @@ static bool is_candidate(const char *name) {
 
 static enum sutra_status add_file(struct run_walk *walk, const char *path, const struct stat *found,
                                   struct sutra_error *error) {
-    struct inventory *inventory = walk->inventory;
     walk->run->n_files++;
     walk->run->n_bytes += (uint64_t)found->st_size;
     if (!is_candidate(path)) {
@@ -187,65 +146,89 @@ static enum sutra_status add_file(struct run_walk *walk, const char *path, const
     }
     const struct run_trace trace = {.file = path, .path = path + walk->n_relative, .bytes = (uint64_t)found->st_size};
     const bool is_nested = strchr(path + MIN(walk->n_argument, strlen(path)), '/') != NULL;
-    return add_entry(inventory, &(struct run_entry){.trace = trace, .is_nested = is_nested}, error);
+    return add_entry(walk->inventory, &(struct run_entry){.trace = trace, .is_nested = is_nested}, error);
 }
 
-/* Enters a file or directory that is met; a symbolic link is kept for later. */
-static enum sutra_status visit(struct run_walk *walk, const char *path, const char *name, bool is_link,
-                               struct sutra_error *error) {
+static enum sutra_status walk_folder(struct run_walk *walk, const char *path, unsigned depth,
+                                     struct sutra_error *error);
+
+/* Walks a file, or a directory below one at `depth`; other things, and dangling links, are skipped. */
+static enum sutra_status visit(struct run_walk *walk, const char *path, unsigned depth, struct sutra_error *error) {
     struct stat found;
     bool failed = false;
-    if (is_link) {
-        TRY_ALLOC(arena_grow(&walk->inventory->roles, &walk->links, walk->n_links, &walk->links_capacity,
-                             sizeof *walk->links),
-                  error);
-        walk->links[walk->n_links++] = (struct link){path, walk->depth};
-        return SUTRA_OK;
-    }
-    if (stat(path, &found)) /* dangling, or removed meanwhile */
+    if (stat(path, &found))
         return SUTRA_OK;
     if (S_ISDIR(found.st_mode)) {
-        if (*name == '.' || strcmp(name, "__pycache__") == 0 ||
+        if (strcmp(path_file_name(path), "__pycache__") == 0 ||
             (walk->has_output && found.st_ino == walk->output.st_ino && found.st_dev == walk->output.st_dev))
             return SUTRA_OK;
-        if (walk->depth > DEPTH_MAX_FOLDERS) {
+        if (depth == DEPTH_MAX_FOLDERS) {
             walk->run->n_deep++;
             return SUTRA_OK;
         }
         if (is_first_visit(walk, &found, &failed))
-            return open_folder(walk, path, false, error);
-    } else if (S_ISREG(found.st_mode) && *name != '.' && is_first_visit(walk, &found, &failed)) {
-        TRY(add_file(walk, path, &found, error));
+            return walk_folder(walk, path, depth + 1, error);
+    } else if (S_ISREG(found.st_mode) && is_first_visit(walk, &found, &failed)) {
+        return add_file(walk, path, &found, error);
     }
     return failed ? error_memory(error) : SUTRA_OK;
 }
 
-/* Walks all directories that are open. */
-static enum sutra_status walk_folders(struct run_walk *walk, struct sutra_error *error) {
-    while (walk->depth > 0) {
-        struct folder *folder = &walk->folders[walk->depth - 1];
-        if (folder->next == folder->n) {
-            close_folder(folder);
-            walk->depth--;
-            continue;
-        }
-        const struct dirent *entry = folder->entries[folder->next++];
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        const size_t length = strlen(folder->path);
-        const char *slash = length && folder->path[length - 1] == '/' ? "" : "/";
-        const char *path = arena_format(&walk->inventory->arena, "%s%s%s", folder->path, slash, entry->d_name);
-        TRY_ALLOC(path, error);
-        bool is_link = entry->d_type == DT_LNK;
-        struct stat found;
-        if (entry->d_type == DT_UNKNOWN)
-            is_link = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
-        TRY(visit(walk, path, entry->d_name, is_link && *entry->d_name != '.', error));
-    }
+/* Visits an entry of a directory; a symbolic link is kept for later. */
+static enum sutra_status visit_entry(struct run_walk *walk, const char *folder, unsigned depth,
+                                     const struct dirent *entry, struct sutra_error *error) {
+    struct stat found;
+    const char *path =
+        arena_format(&walk->inventory->arena, "%s%s%s", folder, ends_in_slash(folder) ? "" : "/", entry->d_name);
+    TRY(arena_status(&walk->inventory->arena, error));
+    if (entry->d_type != DT_LNK && !(entry->d_type == DT_UNKNOWN && lstat(path, &found) == 0 && S_ISLNK(found.st_mode)))
+        return visit(walk, path, depth, error);
+    TRY_ALLOC(
+        arena_grow(&walk->inventory->roles, &walk->links, walk->n_links, &walk->links_capacity, sizeof *walk->links),
+        error);
+    walk->links[walk->n_links++] = (struct link){path, depth};
     return SUTRA_OK;
 }
 
-/* Walks an argument, then the links found below it. */
+/* Whether a name marks a directory of results of sutra. */
+static bool is_of_results(const char *name) {
+    static const char *const marks[] = {".job", ".parts", ".records", "incomplete.sutra"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strcmp(name, marks[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Walks a directory, in natural order, unless it contains results; an argument has depth 0. */
+static enum sutra_status walk_folder(struct run_walk *walk, const char *path, unsigned depth,
+                                     struct sutra_error *error) {
+    struct dirent **entries;
+    const int n = scandir(path, &entries, NULL, compare_names);
+    bool has_results = false;
+    if (n < 0 && errno == ENOMEM)
+        return error_memory(error);
+    if (n < 0 && depth == 0)
+        return error_os(error, SUTRA_NO_INPUT, path, errno, "");
+    if (n < 0 && walk->context->options.strict)
+        return error_os(error, SUTRA_STRICT, path, errno, "cannot be read");
+    if (n < 0) {
+        context_warn(walk->context, "%s: cannot be read: %s", path, strerror(errno));
+        return SUTRA_OK;
+    }
+    walk->run->n_folders++;
+    for (int i = 0; i < n && depth > 0; i++)
+        has_results |= is_of_results(entries[i]->d_name);
+    enum sutra_status status = SUTRA_OK;
+    for (int i = 0; i < n; i++) {
+        if (!status && !has_results && *entries[i]->d_name != '.')
+            status = visit_entry(walk, path, depth, entries[i], error);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+/* Walks an argument, then the links found below it; links below links come later. */
 static enum sutra_status walk_argument(struct run_walk *walk, const char *argument, struct sutra_error *error) {
     struct stat found;
     bool failed = false;
@@ -257,20 +240,12 @@ static enum sutra_status walk_argument(struct run_walk *walk, const char *argume
     TRY_ALLOC(path, error);
     if (!S_ISDIR(found.st_mode))
         return add_file(walk, path, &found, error);
-    TRY(open_folder(walk, path, true, error));
-    TRY(walk_folders(walk, error));
-    for (uint64_t done = 0; done < walk->n_links;) {
-        const uint64_t end = walk->n_links; /* links below links come later */
-        qsort(walk->links + done, end - done, sizeof *walk->links, compare_links);
-        for (; done < end; done++) {
-            const struct link link = walk->links[done];
-            walk->depth = 0;
-            /* Directories of the link may be as deep as its own would be. */
-            for (; walk->depth < link.depth; walk->depth++)
-                walk->folders[walk->depth] = (struct folder){0};
-            TRY(visit(walk, link.path, path_file_name(link.path), false, error));
-            TRY(walk_folders(walk, error));
-        }
+    TRY(walk_folder(walk, path, 0, error));
+    for (uint64_t next = 0, end; next < walk->n_links;) {
+        end = walk->n_links;
+        qsort(walk->links + next, end - next, sizeof *walk->links, compare_links);
+        for (; next < end; next++)
+            TRY(visit(walk, walk->links[next].path, walk->links[next].depth, error));
     }
     walk->n_links = 0;
     return SUTRA_OK;
@@ -280,6 +255,11 @@ static int compare_paths(const void *left, const void *right) {
     return compare_natural(((const struct run_entry *)left)->trace.path, ((const struct run_entry *)right)->trace.path);
 }
 
+static void sort_inventory(struct inventory *inventory) {
+    if (inventory->n > 0)
+        qsort(inventory->entries, inventory->n, sizeof *inventory->entries, compare_paths);
+}
+
 static enum sutra_status walk_arguments(struct run *run, struct sutra_context *context, const char *const *arguments,
                                         size_t n, struct sutra_error *error) {
     struct run_walk walk = {.run = run, .inventory = run->inventory, .context = context};
@@ -287,20 +267,15 @@ static enum sutra_status walk_arguments(struct run *run, struct sutra_context *c
     TRY_ALLOC(pair_table_init(&walk.visited), error);
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < n && !status; i++) {
-        const size_t length = strlen(arguments[i]);
-        walk.n_argument = length + (length && arguments[i][length - 1] != '/');
+        walk.n_argument = strlen(arguments[i]) + !ends_in_slash(arguments[i]);
         walk.n_relative = n > 1 ? 0 : walk.n_argument;
         status = walk_argument(&walk, arguments[i], error);
     }
-    while (walk.depth > 0)
-        close_folder(&walk.folders[--walk.depth]);
     pair_table_free(&walk.visited);
-    struct inventory *inventory = run->inventory;
-    if (!status && inventory->n)
-        qsort(inventory->entries, inventory->n, sizeof *inventory->entries, compare_paths);
+    sort_inventory(run->inventory);
     if (!status && run->n_deep)
-        context_warn(context, "%s: %llu %s below level %d %s skipped", run->path, (unsigned long long)run->n_deep,
-                     run->n_deep == 1 ? "directory" : "directories", DEPTH_MAX_FOLDERS,
+        context_warn(context, "%s: %s below level %d %s skipped", run->path,
+                     counted_text(run->n_deep, "directory", "directories").text, DEPTH_MAX_FOLDERS,
                      run->n_deep == 1 ? "is" : "are");
     return status;
 }
@@ -389,7 +364,9 @@ static enum sutra_status identify(struct run *run, struct run_entry *entry, cons
     entry->recorded_source = head->rank >= 0 ? RUN_BY_INFO : name.rank != NAME_NONE ? RUN_BY_NAME : RUN_BY_DIRECTORY;
     run->n_contradictions += head->rank >= 0 && named != NAME_NONE && named != head->rank;
     entry->label = entry->trace_id = STRING_NONE;
-    entry->label_number = name.label;
+    entry->label_number = name.has_label && name.label == NAME_NONE ? LABEL_IS_DATE
+                          : name.has_label                          ? name.label
+                                                                    : NAME_NONE;
     const char *host = *head->host_name ? head->host_name : *name.host ? name.host : name.folder;
     TRY_ALLOC(intern(inventory, host, &entry->host) && intern(inventory, name.folder, &entry->folder) &&
                   intern(inventory, name.node, &entry->node) && intern(inventory, name.role, &entry->role) &&
@@ -473,44 +450,27 @@ static enum sutra_status read_heads(struct run *run, struct sutra_context *conte
     for (size_t i = 0; i < n && !status; i++)
         if (inventory->entries[i].kind == RUN_REPORT)
             status = list_report(run, context, i, error);
-    if (!status && inventory->n > n)
-        qsort(inventory->entries, inventory->n, sizeof *inventory->entries, compare_paths);
+    if (inventory->n > n)
+        sort_inventory(inventory);
     return status;
 }
 
 /* ---- Ends of traces: only where times may overlap ---- */
 
-/* Whether two traces have the same process id, rank, coordinates and number; a recorded rank needs no number. */
-static int compare_identities(const void *left, const void *right, void *arg) {
-    const struct run_entry *a = entry_at(left), *b = entry_at(right);
-    (void)arg;
-    int order = sign(a->trace.pid, b->trace.pid);
-    order = order ? order : sign(a->recorded_rank, b->recorded_rank);
-    order = order ? order : sign(a->recorded_source, b->recorded_source);
-    order = order ? order : sign(a->has_coordinates, b->has_coordinates);
-    order = order ? order : memcmp(a->coordinates, b->coordinates, sizeof a->coordinates);
-    if (order || a->recorded_source == RUN_BY_INFO)
-        return order;
-    return sign(a->number, b->number);
-}
+/* Process id, rank, coordinates and number; a recorded rank needs no number. */
+#define IDENTITY                                                                                                       \
+    ASCENDING(trace.pid)                                                                                               \
+    ASCENDING(recorded_rank)                                                                                           \
+    ASCENDING(recorded_source) ASCENDING(has_coordinates)                                                              \
+        ASCENDING_COORDINATES if (a->recorded_source != RUN_BY_INFO) {                                                 \
+        ASCENDING(number)                                                                                              \
+    }
 
-/* The same, then by start. */
-static int compare_identities_by_time(const void *left, const void *right, void *arg) {
-    const struct run_entry *a = entry_at(left), *b = entry_at(right);
-    int order = compare_identities(left, right, arg);
-    order = order ? order : sign(a->trace.begin_ns, b->trace.begin_ns);
-    return order ? order : compare_natural(a->trace.path, b->trace.path);
-}
-
-static int compare_ranks_of_roles(const void *left, const void *right, void *arg) {
-    const struct run_entry *a = entry_at(left), *b = entry_at(right);
-    (void)arg;
-    int order = sign(a->role, b->role);
-    order = order ? order : sign(a->recorded_rank, b->recorded_rank);
-    if (order || a->recorded_rank != NAME_NONE)
-        return order;
-    return memcmp(a->coordinates, b->coordinates, sizeof a->coordinates);
-}
+ENTRY_ORDER(by_identity, IDENTITY)
+ENTRY_ORDER(by_identity_and_begin, IDENTITY ASCENDING(trace.begin_ns))
+ENTRY_ORDER(by_role_and_rank,
+            ASCENDING(role) ASCENDING(recorded_rank) if (a->recorded_rank == NAME_NONE){ASCENDING_COORDINATES})
+ENTRY_ORDER(by_trace_id, ASCENDING(trace_id))
 
 /* Whether a scanned trace has no GPU activity, several processes, or is malformed. */
 static bool any_is_no_rank(struct run_entry *const *list, size_t n) {
@@ -528,18 +488,18 @@ static enum sutra_status find_ends(struct inventory *inventory, struct sutra_con
     struct run_entry **needed = alloc_entries(&inventory->roles, n);
     bool *needs = arena_zeros(&inventory->roles, inventory->n, sizeof *needs);
     TRY(arena_status(&inventory->roles, error));
-    copy_entries(list, traces, n);
-    sort_entries(list, n, compare_identities_by_time, NULL);
+    entries_sort(list, traces, n, by_identity_and_begin, NULL);
     for (size_t i = 1; i < n; i++)
-        if (compare_identities(&list[i - 1], &list[i], NULL) == 0 && is_one_process(list[i - 1], list[i]) &&
+        if (by_identity(list[i - 1], list[i], NULL) == 0 && is_one_process(list[i - 1], list[i]) &&
             (list[i - 1]->trace_id == STRING_NONE || list[i]->trace_id == STRING_NONE))
             needs[list[i - 1] - inventory->entries] = needs[list[i] - inventory->entries] = true;
-    sort_entries(list, n, compare_ranks_of_roles, NULL);
+    entries_sort(list, traces, n, by_role_and_rank, NULL);
     for (size_t begin = 0, end; begin < n; begin = end) {
         bool are_several = false;
         const bool is_known = list[begin]->recorded_rank != NAME_NONE || list[begin]->has_coordinates;
-        for (end = begin; end < n && compare_ranks_of_roles(&list[begin], &list[end], NULL) == 0; end++)
-            are_several |= is_known ? !is_one_process(list[begin], list[end]) : end > begin;
+        end = entries_end(list, n, begin, by_role_and_rank, NULL);
+        for (size_t i = begin + 1; i < end; i++)
+            are_several |= !is_known || !is_one_process(list[begin], list[i]);
         for (size_t i = begin; i < end && are_several; i++)
             needs[list[i] - inventory->entries] = true;
     }
@@ -599,12 +559,6 @@ static void drop(struct run_entry *entry, const struct run_entry *of) {
     entry->of = of->trace.path;
 }
 
-static int compare_ids(const void *left, const void *right, void *arg) {
-    (void)arg;
-    const struct run_entry *a = entry_at(left), *b = entry_at(right);
-    return (a->trace_id > b->trace_id) - (a->trace_id < b->trace_id);
-}
-
 /* Whether two traces of one identity are one recording. One of them lacks an id. */
 static bool is_same_recording(const struct run_entry *a, const struct run_entry *b) {
     if (a->trace_id != STRING_NONE && b->trace_id != STRING_NONE)
@@ -612,23 +566,24 @@ static bool is_same_recording(const struct run_entry *a, const struct run_entry 
     return (has_time(a) && a->trace.begin_ns == b->trace.begin_ns) || (is_one_process(a, b) && overlaps(a, b));
 }
 
-static void drop_duplicates(struct run_entry **list, size_t n) {
-    sort_entries(list, n, compare_ids, NULL);
-    for (size_t begin = 0, end; begin < n; begin = end) {
+/* Skips duplicates; `list` is scratch. */
+static void drop_duplicates(struct run_entry **list, struct run_entry *const *traces, size_t n) {
+    entries_sort(list, traces, n, by_trace_id, NULL);
+    for (size_t begin = 0, end; begin < n && list[begin]->trace_id != STRING_NONE;
+         begin = end) { /* which is the last */
         struct run_entry *best = list[begin];
-        for (end = begin + 1; end < n && list[end]->trace_id == list[begin]->trace_id; end++)
-            if (list[begin]->trace_id != STRING_NONE && is_preferred(list[end], best))
-                best = list[end];
-        for (size_t i = begin; i < end && list[begin]->trace_id != STRING_NONE; i++)
+        end = entries_end(list, n, begin, by_trace_id, NULL);
+        for (size_t i = begin + 1; i < end; i++)
+            best = is_preferred(list[i], best) ? list[i] : best;
+        for (size_t i = begin; i < end; i++)
             if (list[i] != best)
                 drop(list[i], best);
     }
-    sort_entries(list, n, compare_identities_by_time, NULL);
+    entries_sort(list, traces, n, by_identity_and_begin, NULL);
     for (size_t i = 0; i < n; i++) {
-        int64_t end_ns = list[i]->end_ns;
-        for (size_t k = i + 1;
-             k < n && list[i]->settled == RUN_TRACE && compare_identities(&list[i], &list[k], NULL) == 0 &&
-             (list[k]->trace.begin_ns == list[i]->trace.begin_ns || list[k]->trace.begin_ns < end_ns);
+        const int64_t begin_ns = list[i]->trace.begin_ns, end_ns = list[i]->end_ns;
+        for (size_t k = i + 1; k < n && list[i]->settled == RUN_TRACE && by_identity(list[i], list[k], NULL) == 0 &&
+                               (list[k]->trace.begin_ns == begin_ns || list[k]->trace.begin_ns < end_ns);
              k++) {
             if (list[k]->settled != RUN_TRACE || !is_same_recording(list[i], list[k]))
                 continue;
@@ -655,12 +610,10 @@ static bool is_flat(const struct run *run) {
         return false;
     for (uint64_t i = 0; i < inventory->n; i++) {
         const struct run_entry *entry = &inventory->entries[i];
-        const bool is_skipped = entry->settled == RUN_HOST || entry->settled == RUN_MALFORMED ||
-                                entry->settled == RUN_CHAKRA || entry->settled == RUN_SNAPSHOT ||
-                                entry->settled == RUN_OTHER || entry->settled == RUN_REPORT;
-        if (entry->settled != RUN_OTHER && entry->is_nested)
-            return false;
-        if (!is_skipped && (entry->settled != RUN_TRACE || !(entry->is_report || is_plain_rank(entry))))
+        if (entry->settled == RUN_OTHER)
+            continue;
+        if (entry->is_nested || entry->settled > RUN_MALFORMED ||
+            (entry->settled == RUN_TRACE && !entry->is_report && !is_plain_rank(entry)))
             return false;
     }
     return true;
@@ -678,8 +631,8 @@ static enum sutra_status list_skipped(struct run *run, struct sutra_error *error
         if (entry->settled == RUN_CAPTURE)
             captures[n_captures++] = entry->trace.file;
         if (entry->settled != RUN_TRACE && entry->settled != RUN_OTHER)
-            skipped[n++] =
-                (struct run_skipped){entry->trace.path, entry->trace.file, entry->of, entry->settled, entry->n};
+            skipped[n++] = (struct run_skipped){entry->trace.path, entry->trace.file, entry->of, entry->settled,
+                                                entry->n_launches};
     }
     run->skipped = skipped;
     run->n_skipped = n;
@@ -713,7 +666,7 @@ static size_t list_traces(struct run *run, struct run_entry **traces) {
         if (entry->is_several && any_rank)
             entry->settled = RUN_SEVERAL;
         else if (entry->trace.gpu == RUN_GPU_NONE && (any_gpu || !run->is_scanned))
-            entry->settled = entry->n >= LAUNCHES_MIN ? RUN_NOT_RECORDED : RUN_NO_GPU;
+            entry->settled = entry->n_launches >= LAUNCHES_MIN ? RUN_NOT_RECORDED : RUN_NO_GPU;
         else
             traces[n++] = entry;
     }
@@ -732,8 +685,7 @@ static enum sutra_status settle(struct run *run, struct sutra_context *context, 
         n = list_traces(run, traces);
         TRY(find_ends(inventory, context, traces, n, &changed, error));
     }
-    copy_entries(list, traces, n);
-    drop_duplicates(list, n);
+    drop_duplicates(list, traces, n);
     for (size_t i = 0; i < n; i++)
         if (traces[i]->settled == RUN_TRACE)
             traces[kept++] = traces[i];
@@ -766,22 +718,21 @@ static enum sutra_status scan_traces(struct run *run, struct sutra_context *cont
                                      struct sutra_error *error) {
     struct inventory *inventory = run->inventory;
     struct run_entry **list = alloc_entries(&inventory->roles, inventory->n);
-    bool *is_picked = arena_zeros(&inventory->roles, inventory->n, sizeof *is_picked);
-    size_t n = 0;
+    size_t n = 0, kept = 0;
     TRY(arena_status(&inventory->roles, error));
+    for (uint64_t i = 0; i < inventory->n && all; i++)
+        list[n++] = &inventory->entries[i];
     for (size_t i = 0; i < run->n_picks && !all; i++)
         for (size_t k = run->picks[i].first; k < run->picks[i].first + run->picks[i].n; k++)
-            for (size_t t = 0; t < run->picks[i].role->windows[k].n_traces; t++)
-                /* `trace` is the first member of its entry */
-                is_picked[(const struct run_entry *)run->picks[i].role->windows[k].traces[t] - inventory->entries] =
-                    true;
-    for (uint64_t i = 0; i < inventory->n; i++) {
-        struct run_entry *entry = &inventory->entries[i];
-        if (entry->kind == RUN_TRACE && entry->trace.gpu == RUN_GPU_UNKNOWN && (all || is_picked[i]))
-            list[n++] = entry;
-    }
-    TRY(run_scan_entries(context, list, n, false, error));
-    *changed = any_is_no_rank(list, n);
+            for (size_t t = 0; t < run->picks[i].role->windows[k].n_traces;
+                 t++) /* `trace` is the first member of its entry */
+                list[n++] = &inventory->entries[(const struct run_entry *)run->picks[i].role->windows[k].traces[t] -
+                                                inventory->entries];
+    for (size_t i = 0; i < n; i++)
+        if (list[i]->kind == RUN_TRACE && list[i]->trace.gpu == RUN_GPU_UNKNOWN)
+            list[kept++] = list[i];
+    TRY(run_scan_entries(context, list, kept, false, error));
+    *changed = any_is_no_rank(list, kept);
     return SUTRA_OK;
 }
 
@@ -850,30 +801,17 @@ static enum sutra_status pick_windows(struct run *run, const struct run_selectio
     return SUTRA_OK;
 }
 
-/* "3 host traces, 1 duplicate" */
 char *run_skipped_text(const struct run *run, bool without_hosts) {
-    static const char *const nouns[][2] = {
-        [RUN_HOST] = {"host trace", "host traces"},
-        [RUN_CHAKRA] = {"Chakra file", "Chakra files"},
-        [RUN_SNAPSHOT] = {"memory snapshot", "memory snapshots"},
-        [RUN_REPORT] = {"unreadable report", "unreadable reports"},
-        [RUN_MALFORMED] = {"malformed file", "malformed files"},
-        [RUN_MERGED] = {"merged trace", "merged traces"},
-        [RUN_CAPTURE] = {"capture of graphs", "captures of graphs"},
-        [RUN_SEVERAL] = {"trace of several processes", "traces of several processes"},
-        [RUN_NO_GPU] = {"without GPU activity", "without GPU activity"},
-        [RUN_NOT_RECORDED] = {"without recorded GPU activity", "without recorded GPU activity"},
-        [RUN_DUPLICATE] = {"duplicate", "duplicates"}};
     uint64_t counts[RUN_N_KINDS] = {0};
     const char *first[RUN_N_KINDS] = {NULL};
     struct buffer text = {0};
     for (size_t i = 0; i < run->n_skipped; i++)
         if (counts[run->skipped[i].kind]++ == 0)
             first[run->skipped[i].kind] = run->skipped[i].path;
-    for (int kind = without_hosts ? RUN_HOST + 1 : 0; kind < RUN_OTHER; kind++) {
+    for (int kind = without_hosts ? RUN_HOST + 1 : RUN_HOST; kind < RUN_OTHER; kind++) {
         if (counts[kind])
             buffer_format(&text, "%s%s", text.length ? ", " : "",
-                          counted_text(counts[kind], nouns[kind][0], nouns[kind][1]).text);
+                          counted_text(counts[kind], run_kinds[kind].one, run_kinds[kind].many).text);
         if (counts[kind] && kind == RUN_NO_GPU) /* the name often shows why */
             buffer_format(&text, " (%s%s)", counts[kind] > 1 ? "such as " : "", first[kind]);
     }
@@ -898,9 +836,9 @@ static enum sutra_status report_skipped(const struct run *run, bool reads_hosts,
             continue;
         if (is_strict)
             return error_file(error, SUTRA_STRICT, run->path, "%.300s: GPU activity not recorded (%s)", skipped->path,
-                              counted_text(skipped->n, "launch", "launches").text);
+                              counted_text(skipped->n_launches, "launch", "launches").text);
         context_warn(context, "%s: %s: GPU activity not recorded (%s): its rank is missing", run->path, skipped->path,
-                     counted_text(skipped->n, "launch", "launches").text);
+                     counted_text(skipped->n_launches, "launch", "launches").text);
     }
     char *text = n ? run_skipped_text(run, reads_hosts) : NULL;
     if (n && !text)

@@ -30,7 +30,7 @@
 
 #define RUN_NO_TIME INT64_MIN
 
-/* Why a file is not the trace of a rank; RUN_TRACE: it is. */
+/* Why a file is not the trace of a rank; RUN_TRACE: it is. A flat run has only the first ones, and RUN_OTHER. */
 enum run_kind {
     RUN_TRACE,
     RUN_HOST,         /* a host trace or ET+ */
@@ -48,8 +48,12 @@ enum run_kind {
     RUN_N_KINDS
 };
 
-/* The names in JSON: "trace", "host", ..., "gpu_not_recorded", "duplicate", "other". */
-extern const char *const run_kind_names[];
+struct run_kind_text {
+    const char *name;       /* in JSON: "host" */
+    const char *one, *many; /* after a number: "host trace", "host traces" */
+    const char *reason;     /* in a list of files: "no GPU activity"; NULL: `one` and `many` */
+};
+extern const struct run_kind_text run_kinds[];
 
 /* Where a rank comes from, in the order of preference. */
 enum run_source {
@@ -118,7 +122,7 @@ struct run_skipped {
     const char *file; /* the path to open */
     const char *of;   /* RUN_DUPLICATE: the path of the other trace; or NULL */
     enum run_kind kind;
-    uint64_t n; /* RUN_SEVERAL: processes; RUN_NOT_RECORDED: launches */
+    uint64_t n_launches; /* RUN_NOT_RECORDED */
 };
 
 struct run {

@@ -179,10 +179,8 @@ static void scan_entry(void *arg, size_t i) {
         return;
     }
     entry->trace.gpu = scan.has_gpu ? RUN_GPU_ACTIVE : RUN_GPU_NONE;
-    entry->n = scan.n_launches;
+    entry->n_launches = scan.n_launches;
     entry->is_several |= scan.n_processes > 1;
-    if (entry->is_several)
-        entry->n = MAX(scan.n_processes, 2);
     if (scan.is_malformed && !scan.has_gpu) { /* a repair may find GPU activity */
         entry->kind = scans->context->options.lenient ? RUN_TRACE : RUN_MALFORMED;
         entry->trace.gpu = scans->context->options.lenient ? RUN_GPU_ACTIVE : RUN_GPU_NONE;
