@@ -34,7 +34,7 @@ struct run_entry {
     int64_t world_size; /* 0: not recorded */
     int32_t coordinates[N_COORDINATES];
     bool has_coordinates, has_dp, has_rank, is_several, is_compressed, is_report;
-    bool has_end;            /* end_ns is known */
+    bool needs_end, has_end; /* end_ns is compared with other traces, is known */
     bool is_nested;          /* in a directory below an argument */
     uint32_t stream, window; /* of its engine */
 };

@@ -461,8 +461,8 @@ static enum sutra_status read_heads(struct run *run, struct sutra_context *conte
 #define IDENTITY                                                                                                       \
     ASCENDING(trace.pid)                                                                                               \
     ASCENDING(recorded_rank)                                                                                           \
-    ASCENDING(recorded_source) ASCENDING(has_coordinates)                                                              \
-        ASCENDING_COORDINATES if (a->recorded_source != RUN_BY_INFO) {                                                 \
+    ASCENDING(recorded_source)                                                                                         \
+    ASCENDING(has_coordinates) ASCENDING_COORDINATES if (a->recorded_source != RUN_BY_INFO) {                          \
         ASCENDING(number)                                                                                              \
     }
 
@@ -486,13 +486,12 @@ static enum sutra_status find_ends(struct inventory *inventory, struct sutra_con
                                    struct run_entry **traces, size_t n, bool *changed, struct sutra_error *error) {
     struct run_entry **list = alloc_entries(&inventory->roles, n);
     struct run_entry **needed = alloc_entries(&inventory->roles, n);
-    bool *needs = arena_zeros(&inventory->roles, inventory->n, sizeof *needs);
     TRY(arena_status(&inventory->roles, error));
     entries_sort(list, traces, n, by_identity_and_begin, NULL);
     for (size_t i = 1; i < n; i++)
         if (by_identity(list[i - 1], list[i], NULL) == 0 && is_one_process(list[i - 1], list[i]) &&
             (list[i - 1]->trace_id == STRING_NONE || list[i]->trace_id == STRING_NONE))
-            needs[list[i - 1] - inventory->entries] = needs[list[i] - inventory->entries] = true;
+            list[i - 1]->needs_end = list[i]->needs_end = true;
     entries_sort(list, traces, n, by_role_and_rank, NULL);
     for (size_t begin = 0, end; begin < n; begin = end) {
         bool are_several = false;
@@ -501,12 +500,12 @@ static enum sutra_status find_ends(struct inventory *inventory, struct sutra_con
         for (size_t i = begin + 1; i < end; i++)
             are_several |= !is_known || !is_one_process(list[begin], list[i]);
         for (size_t i = begin; i < end && are_several; i++)
-            needs[list[i] - inventory->entries] = true;
+            list[i]->needs_end = true;
     }
     size_t n_needed = 0;
     for (size_t i = 0; i < n; i++) {
         struct run_entry *entry = traces[i];
-        if (!needs[entry - inventory->entries] || !has_time(entry) || entry->has_end)
+        if (!entry->needs_end || !has_time(entry) || entry->has_end)
             continue;
         entry->has_end = true;
         if (entry->name_time_ns > entry->trace.begin_ns)

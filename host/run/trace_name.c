@@ -128,22 +128,19 @@ static bool is_date(const char *text) {
     return !*text;
 }
 
-/* Whether a directory is the label of a window. */
-static bool is_label(const char *folder) {
-    struct name_match match;
-    return find_match(PATTERN_LABEL, folder, 0, &match) || is_date(folder);
-}
-
-/* Sets the label of a directory or file name; `whole`: the directory is the text of the label. */
-static void read_label(const char *text, bool whole, struct trace_name *name) {
-    struct name_match match;
-    const bool is_found = find_match(PATTERN_LABEL, text, 0, &match);
-    if (name->has_label || (!is_found && !(whole && is_date(text))))
-        return;
-    const size_t from = whole ? 0 : match.begin, end = whole ? strlen(text) : match.end;
+/* Sets the label of a directory, which is its whole text, or of a file name. False: it has none. */
+static bool read_label(const char *text, bool is_directory, struct trace_name *name) {
+    struct name_match match = {.number = NAME_NONE};
+    if (!find_match(PATTERN_LABEL, text, 0, &match) && !(is_directory && is_date(text)))
+        return false;
+    if (is_directory) {
+        match.begin = 0;
+        match.end = strlen(text);
+    }
     name->has_label = true;
-    name->label = is_found ? match.number : NAME_NONE;
-    snprintf(name->label_text, sizeof name->label_text, "%.*s", (int)(end - from), text + from);
+    name->label = match.number;
+    snprintf(name->label_text, sizeof name->label_text, "%.*s", (int)(match.end - match.begin), text + match.begin);
+    return true;
 }
 
 /* ---- The file name ---- */
@@ -151,13 +148,10 @@ static void read_label(const char *text, bool whole, struct trace_name *name) {
 /* Shortens a file name by its extensions. */
 static void remove_extensions(char *name) {
     static const char *const extensions[] = {".gz", ".zst", ".json", ".trace", ".pt"};
-    bool is_compressed = false;
     for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
         const size_t length = strlen(name), n = strlen(extensions[i]);
-        if ((i == 1 && is_compressed) || length < n || strcasecmp(name + length - n, extensions[i]) != 0)
-            continue;
-        name[length - n] = 0;
-        is_compressed = i == 0;
+        if (length >= n && strcasecmp(name + length - n, extensions[i]) == 0)
+            name[length - n] = 0;
     }
 }
 
@@ -217,47 +211,38 @@ static int64_t read_time(const char *text) {
 
 /* ---- Roles ---- */
 
+static void append_folder(char *path, const char *folder) {
+    const size_t length = strlen(path);
+    snprintf(path + length, NAME_TEXT_MAX - length, "%s%s", length ? "/" : "", folder);
+}
+
 /* Appends a directory or the file name to the role, if it has the name of an engine. */
 static void add_role(const char *text, struct trace_name *name) {
-    static const char *const engines[] = {"actor",      "critic",    "decode",    "encoder", "eval",    "extend",
-                                          "generation", "generator", "learner",   "policy",  "prefill", "ref",
-                                          "reference",  "reward",    "rollout",   "sampler", "train",   "trainer",
-                                          "training",   "validate",  "validation"};
-    char made[256], words[256];
-    size_t n = 0;
+    static const char *const engines[] = {
+        "_actor_",     "_critic_",  "_decode_", "_encoder_", "_eval_",     "_extend_",    "_generation_",
+        "_generator_", "_learner_", "_policy_", "_prefill_", "_ref_",      "_reference_", "_reward_",
+        "_rollout_",   "_sampler_", "_train_",  "_trainer_", "_training_", "_validate_",  "_validation_"};
+    char words[256], made[260] = "_";
+    size_t n = 1;
     bool is_role = false;
     snprintf(words, sizeof words, "%s", text);
     blank_matches(PATTERN_COORDINATE, words);
     blank_matches(PATTERN_LABEL, words);
     blank_matches(PATTERN_RANK, words);
-    for (const char *at = words; *at;) {
-        size_t length = 0;
-        while (is_letter(at[length]))
-            length++;
-        for (size_t i = 0; length && i < sizeof engines / sizeof *engines; i++)
-            is_role |= strlen(engines[i]) == length && strncasecmp(at, engines[i], length) == 0;
-        if (length && n > 0)
-            made[n++] = '_';
-        for (size_t i = 0; i < length; i++)
-            made[n++] = (char)(at[i] | 0x20);
-        at += length;
-        while (*at && !is_letter(*at))
-            at++;
-    }
+    for (const char *at = words; *at; at++)
+        if (is_letter(*at) || made[n - 1] != '_')
+            made[n++] = is_letter(*at) ? (char)(*at | 0x20) : '_';
+    if (made[n - 1] != '_')
+        made[n++] = '_';
     made[n] = 0;
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        is_role |= strstr(made, engines[i]) != NULL;
     if (!is_role)
         return;
-    const char *part = strcmp(made, "extend") == 0 ? "prefill" : made;
-    char *last = strrchr(name->role, '/');
-    if (strcmp(last ? last + 1 : name->role, part) == 0)
-        return;
-    const size_t length = strlen(name->role);
-    snprintf(name->role + length, sizeof name->role - length, "%s%s", length ? "/" : "", part);
-}
-
-static void append_folder(char *path, const char *folder) {
-    const size_t length = strlen(path);
-    snprintf(path + length, NAME_TEXT_MAX - length, "%s%s", length ? "/" : "", folder);
+    made[n - 1] = 0;
+    const char *part = strcmp(made, "_extend") == 0 ? "prefill" : made + 1;
+    if (strcmp(path_file_name(name->role), part) != 0)
+        append_folder(name->role, part);
 }
 
 /* ---- A path ---- */
@@ -278,10 +263,7 @@ void trace_name_read(const char *path, int64_t pid, struct trace_name *name) {
         const int64_t rank = last_number(PATTERN_RANK, folder);
         if (!*folder)
             continue;
-        if (is_label(folder)) {
-            name->has_label = false; /* of an outer directory */
-            read_label(folder, true, name);
-        } else {
+        if (!read_label(folder, true, name)) {
             append_folder(name->folder, folder);
             if (rank == NAME_NONE)
                 append_folder(name->node, folder);
@@ -296,7 +278,8 @@ void trace_name_read(const char *path, int64_t pid, struct trace_name *name) {
     remove_extensions(text);
     name->time_ns = read_time(text);
     read_host(text, pid, name);
-    read_label(text, false, name);
+    if (!name->has_label)
+        read_label(text, false, name);
     blank_matches(PATTERN_LABEL, text);
     name->rank = last_number(PATTERN_RANK, text);
     read_coordinates(text, name);

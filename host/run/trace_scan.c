@@ -101,40 +101,43 @@ static void scan_info(struct json_walker *walker, struct trace_scan *scan) {
     }
 }
 
-/* Scans the text of a trace up to its first GPU activity, or all of it. */
+/* Scans a list of events up to the first GPU activity, or all of it. */
+static void scan_events(struct json_walker *walker, bool whole, struct scan_names *names, struct trace_scan *scan) {
+    for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
+        if (walk_char(walker) == '{')
+            scan_event(walker, names, scan);
+        else
+            walk_value(walker);
+        if (scan->failed || (scan->has_gpu && !whole))
+            return;
+    }
+}
+
+/* Scans the text of a trace: an object, or the list of its events. */
 static void scan_text(const struct source *source, bool whole, struct scan_names *names, struct trace_scan *scan) {
     struct json_walker walker = walk_from(source, 0);
-    const bool is_list = walk_char(&walker) == '[';
-    for (bool more = is_list || walk_object(&walker); more; more = !is_list && walk_member_end(&walker)) {
-        struct json_span key = {0};
-        if (!is_list)
-            key = walk_key(&walker);
-        if (!is_list && !key.at)
-            break;
-        if (!is_list && place_is(source, key, "baseTimeNanoseconds") && walk_char(&walker) != '"') {
-            struct number number;
-            if (field_number(source->bytes + walker.at, &number))
-                scan->base_ns = number_as_double(number);
-        }
-        if (!is_list && place_is(source, key, "distributedInfo") && walk_char(&walker) == '{') {
-            scan_info(&walker, scan);
-            continue;
-        }
-        if (!(is_list || place_is(source, key, "traceEvents")) || walk_char(&walker) != '[') {
-            walk_value(&walker);
-            continue;
-        }
-        for (bool next = walk_array(&walker); next; next = walk_element_end(&walker)) {
-            if (walk_char(&walker) == '{')
-                scan_event(&walker, names, scan);
-            else
+    struct number number;
+    if (walk_char(&walker) == '[')
+        scan_events(&walker, whole, names, scan);
+    else
+        for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+            const struct json_span key = walk_key(&walker);
+            if (!key.at)
+                break;
+            const char first = walk_char(&walker);
+            if (first == '[' && place_is(source, key, "traceEvents")) {
+                scan_events(&walker, whole, names, scan);
+                if (scan->failed || (scan->has_gpu && !whole))
+                    return;
+            } else if (first == '{' && place_is(source, key, "distributedInfo")) {
+                scan_info(&walker, scan);
+            } else {
+                if (place_is(source, key, "baseTimeNanoseconds") && first != '"' &&
+                    field_number(source->bytes + walker.at, &number))
+                    scan->base_ns = number_as_double(number);
                 walk_value(&walker);
-            if (scan->failed || (scan->has_gpu && !whole))
-                return;
+            }
         }
-        if (is_list)
-            break;
-    }
     scan->is_malformed = walker.expected != NULL;
 }
 
