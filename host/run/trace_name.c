@@ -232,6 +232,8 @@ static void add_role(const char *text, struct trace_name *name) {
     for (const char *at = words; *at; at++)
         if (is_letter(*at) || made[n - 1] != '_')
             made[n++] = is_letter(*at) ? (char)(*at | 0x20) : '_';
+    if (n == 1) /* no word is left */
+        return;
     if (made[n - 1] != '_')
         made[n++] = '_';
     made[n] = 0;
