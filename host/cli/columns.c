@@ -14,7 +14,6 @@
 #include "cli/paths.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
-#include "run/run.h"
 #include "sutra/sutra.h"
 #include "text/strings.h"
 
@@ -28,8 +27,7 @@ struct columns_job {
     struct job job;
     int table; /* enum columns_table, or -1: by the kind of the trace */
     struct option_list names, args;
-    const char *path; /* of the selected trace of a run */
-    uint64_t rank;    /* of a run; RANK_ANY: not selected */
+    uint64_t rank; /* of a run; RANK_ANY: not selected */
     struct sutra_device_trace *device;
     struct sutra_host_trace *host;
     struct sutra_profile *profile;
@@ -89,30 +87,24 @@ static int check(struct job *job) {
 /* Replaces the directory of a run by the one trace that the options select. */
 static int select_trace(struct columns_job *columns) {
     struct job *job = &columns->job;
-    struct run_inputs *inputs = &job->run;
-    const struct run_trace *selected = NULL;
+    const struct run_inputs *run = &job->run;
     size_t n = 0;
     job->selection.needs_one_role = true;
     if (!job->selection.window)
         job->selection.window = "all";
-    TRY_CODE(run_inputs_open(job, &job->operands, &job->selection, inputs));
-    const struct run_pick *pick = &inputs->run.picks[0];
-    for (size_t i = pick->first; i < pick->first + pick->n; i++)
-        for (size_t k = 0; k < pick->role->windows[i].n_traces; k++) {
-            const struct run_trace *trace = pick->role->windows[i].traces[k];
-            if (columns->rank == RANK_ANY || trace->rank == (int64_t)columns->rank) {
-                selected = trace;
+    TRY_CODE(run_inputs_open(job, &job->operands, &job->selection, &job->run));
+    for (const struct chosen_window *window = run->windows; window < run->windows + run->n; window++)
+        for (size_t i = 0; i < window->n; i++)
+            if (columns->rank == RANK_ANY || window->ranks[i] == (int64_t)columns->rank) {
+                job->inputs = &window->paths[i];
                 n++;
             }
-        }
     if (n == 0)
         return message_fail(SUTRA_DATA, "%s: no rank %" PRIu64 " in the selected windows: 'sutra info %s' lists them",
-                            inputs->run.path, columns->rank, inputs->run.path);
+                            run->run.path, columns->rank, run->run.path);
     if (n > 1)
         return message_fail(SUTRA_DATA, "%s: %zu traces: select one with --window and --rank, or name it",
-                            inputs->run.path, n);
-    columns->path = selected->file;
-    job->inputs = &columns->path;
+                            run->run.path, n);
     job->n_inputs = 1;
     return SUTRA_OK;
 }

@@ -39,7 +39,7 @@ struct diff_analysis {
     struct run_inputs runs[2];
     const char *names[2];
     const char *window_b;
-    struct trace_list sides[2];
+    size_t first_of_b;       /* in the inputs of the job */
     struct sutra_diff *diff; /* or with --compat: */
     struct sutra_hta_compare *hta;
 };
@@ -394,36 +394,24 @@ static int list_traces(struct analysis *analysis) {
     struct diff_analysis *self = (struct diff_analysis *)analysis;
     struct job *job = &analysis->job;
     for (unsigned side = 0; side < 2; side++) {
-        struct operands one = {.words = &job->operands.words[side], .n = 1};
-        struct run_selection selection = {
-            .role = job->selection.role, .window = job->selection.window, .needs_one_role = true};
+        struct operands traces = {.words = &job->operands.words[side], .n = 1};
+        struct run_selection selection = job->selection;
         struct run_inputs *run = &self->runs[side];
         if (side == 1 && self->window_b)
             selection.window = self->window_b;
-        self->names[side] = one.words[0];
-        if (operands_are_run(&one))
-            TRY_CODE(run_inputs_open(job, &one, &selection, run));
-        if (run_inputs_are_plain(run)) {
-            TRY_CODE(trace_list_make(&self->sides[side], &one, NAMES_JSON));
-            continue;
+        self->names[side] = traces.words[0];
+        if (operands_are_run(&traces))
+            TRY_CODE(run_inputs_open(job, &traces, &selection, run));
+        if (!run_inputs_are_plain(run)) {
+            struct chosen_window *window = &run->windows[0];
+            traces = (struct operands){.words = (char **)window->paths, .n = (unsigned)window->n};
+            window->other = job->window;
+            job->window = window;
+            self->names[side] = window->name;
         }
-        struct chosen_window *window = &run->windows[0];
-        const struct operands files = {.words = (char **)window->paths, .n = (unsigned)window->n};
-        TRY_CODE(trace_list_make(&self->sides[side], &files, NAMES_JSON));
-        window->other = job->window;
-        job->window = window;
-        if (*window->text)
-            self->names[side] =
-                arena_format(run->run.arena, "%s, window %zu%s%s%s", one.words[0], window->window,
-                             window->label ? " (" : "", window->label ? window->label : "", window->label ? ")" : "");
-        if (!self->names[side])
-            return message_fail(SUTRA_SYSTEM, "out of memory");
+        self->first_of_b = job->traces.n;
+        TRY_CODE(trace_list_add(&job->traces, &traces, NAMES_JSON));
     }
-    const struct trace_list *sides = self->sides;
-    const struct operands both = {.words = sides[0].paths, .n = (unsigned)sides[0].n};
-    const struct operands second = {.words = sides[1].paths, .n = (unsigned)sides[1].n};
-    TRY_CODE(trace_list_make(&job->traces, &both, NAMES_JSON));
-    TRY_CODE(trace_list_add(&job->traces, &second, NAMES_JSON));
     job->inputs = (const char *const *)job->traces.paths;
     job->n_inputs = job->traces.n;
     return SUTRA_OK;
@@ -438,7 +426,7 @@ static enum sutra_status compare_as_hta(struct diff_analysis *self, struct sutra
                  {SUTRA_HTA_COMPARE_CPU, "hta_ops_diff_cpu"},
                  {SUTRA_HTA_COMPARE_GPU, "hta_ops_diff_gpu"}};
     struct job *job = &self->analysis.job;
-    const struct trace_list *a = &self->sides[0], *b = &self->sides[1];
+    const size_t first_of_b = self->first_of_b;
     const struct sutra_restriction *part = &self->analysis.restriction;
     const struct sutra_hta_compare_options options = {
         .size = sizeof options,
@@ -449,8 +437,8 @@ static enum sutra_status compare_as_hta(struct diff_analysis *self, struct sutra
     if (self->map.n || part->from_us > 0 || part->to_us > 0 || part->name || part->stream || part->category)
         return error_set(error, SUTRA_USAGE,
                          "HTA tables compare all events of a step: select only with --rank and --step");
-    TRY(sutra_hta_compare_run(job->context, (const char *const *)a->paths, a->n, (const char *const *)b->paths, b->n,
-                              &options, &self->hta, error));
+    TRY(sutra_hta_compare_run(job->context, job->inputs, first_of_b, job->inputs + first_of_b,
+                              job->n_inputs - first_of_b, &options, &self->hta, error));
     TRY(analysis_write_tables(&self->analysis, SUTRA_RESULT(self->hta), RANK_ALL, error));
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct result_path path;
@@ -465,7 +453,7 @@ static enum sutra_status compare_as_hta(struct diff_analysis *self, struct sutra
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
     struct diff_analysis *self = (struct diff_analysis *)analysis;
     struct job *job = &analysis->job;
-    const struct trace_list *a = &self->sides[0], *b = &self->sides[1];
+    const size_t first_of_b = self->first_of_b;
     const struct sutra_restriction *part = &analysis->restriction;
     const struct sutra_diff_options options = {.size = sizeof options,
                                                .renames = self->renames,
@@ -481,8 +469,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     uint64_t n_bytes = 0;
     if (self->compat == DIFF_COMPAT_HTA)
         return compare_as_hta(self, error);
-    TRY(sutra_diff_run(job->context, (const char *const *)a->paths, a->n, (const char *const *)b->paths, b->n, &options,
-                       &self->diff, error));
+    TRY(sutra_diff_run(job->context, job->inputs, first_of_b, job->inputs + first_of_b, job->n_inputs - first_of_b,
+                       &options, &self->diff, error));
     if (job->output)
         TRY(analysis_write_tables(analysis, SUTRA_RESULT(self->diff), RANK_ALL, error));
     if (job->output && !analysis->no_report)
@@ -535,8 +523,6 @@ static void release(struct job *job) {
     struct diff_analysis *self = (struct diff_analysis *)job;
     sutra_diff_free(self->diff);
     sutra_hta_compare_free(self->hta);
-    trace_list_free(&self->sides[0]);
-    trace_list_free(&self->sides[1]);
     run_inputs_free(&self->runs[0]);
     run_inputs_free(&self->runs[1]);
 }

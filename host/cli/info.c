@@ -335,16 +335,8 @@ static void print_processes(struct json_out *json, const char *path, const struc
 
 /* ---- The command ---- */
 
-/* Whether the operands are a run: one of them is a directory. */
-static bool is_run(const struct job *job) {
-    bool any = false;
-    for (unsigned i = 0; i < job->operands.n; i++)
-        any |= path_is_folder(job->operands.words[i]);
-    return any;
-}
-
 static int check(struct job *job) {
-    if (is_run(job)) {
+    if (operands_are_run(&job->operands)) {
         job->n_inputs = 0;
         return SUTRA_OK;
     }
@@ -500,7 +492,7 @@ static enum sutra_status show_inputs(struct info_job *info, struct json_out *jso
     bool is_et = false, is_report = false;
     struct stat found;
     TRY(job_open(job, NULL, error));
-    if (is_run(job))
+    if (operands_are_run(&job->operands))
         return info_run_show(job, info->full, json, error);
     if (job->n_inputs == 2)
         return show_pair(info, json, error);

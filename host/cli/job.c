@@ -75,30 +75,15 @@ int job_use_windows(struct job *job, const struct chosen_window *windows, size_t
     return SUTRA_OK;
 }
 
-int job_join_roles(struct job *job) {
-    struct chosen_window *windows = job->run.windows;
-    int64_t first_rank = 0;
-    if (run_inputs_are_plain(&job->run))
-        return SUTRA_OK;
-    for (size_t i = 0; i < job->run.n; i++) {
-        windows[i].other = i + 1 < job->run.n ? &windows[i + 1] : NULL;
-        windows[i].first_rank = first_rank;
-        first_rank += windows[i].ranks[windows[i].n - 1] + 1; /* ascending */
-    }
-    TRY_CODE(job_use_windows(job, windows, job->run.n));
-    job->n_windows = 1; /* the others are linked to the first */
-    return SUTRA_OK;
-}
-
 int job_list_inputs(struct job *job, enum trace_names names) {
-    if (names == NAMES_JSON && operands_are_run(&job->operands)) {
+    const bool is_run = operands_are_run(&job->operands);
+    if (is_run && names == NAMES_JSON) {
         TRY_CODE(run_inputs_open(job, &job->operands, &job->selection, &job->run));
         if (!run_inputs_are_plain(&job->run))
             return job_use_windows(job, job->run.windows, 1);
     }
-    int exit_code = names == NAMES_SNAPSHOT && operands_are_run(&job->operands)
-                        ? run_list_snapshots(job, &job->traces)
-                        : trace_list_make(&job->traces, &job->operands, names);
+    int exit_code = is_run && names == NAMES_SNAPSHOT ? run_list_snapshots(job, &job->traces)
+                                                      : trace_list_make(&job->traces, &job->operands, names);
     job->inputs = (const char *const *)job->traces.paths;
     job->n_inputs = job->traces.n;
     return exit_code;
@@ -212,7 +197,7 @@ enum sutra_status job_open(struct job *job, const char *output, struct sutra_err
     if (job->stats && !job->options.force)
         TRY(sutra_output_check(job->stats, error));
     TRY(job_create_context(job, &job->context, error));
-    job->context->window = job->n_windows > 1 ? NULL : job->window;
+    job->context->window = job->window;
     return SUTRA_OK;
 }
 

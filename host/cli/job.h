@@ -199,9 +199,7 @@ void message_note(const char *text);
 /* Lists the operands, with directories replaced by their files, as the inputs of the job. With NAMES_JSON, directories
  * are a run: the inputs are the traces of its first selected window. */
 int job_list_inputs(struct job *job, enum trace_names names);
-/* Makes the traces of the windows of all roles the inputs; their ranks get different numbers. */
-int job_join_roles(struct job *job);
-/* The same for any windows of a run. */
+/* Makes the traces of windows of a run the inputs. */
 int job_use_windows(struct job *job, const struct chosen_window *windows, size_t n);
 /* The statistics (may be NULL) must overwrite neither an input nor the output; elements may be NULL. */
 int job_check_stats(const char *stats, const char *output, const char *const *inputs, size_t n_inputs);

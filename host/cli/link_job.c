@@ -81,41 +81,32 @@ int link_check_job(struct link_job *link) {
 
 /* ---- The plan ---- */
 
-/* Whether the window labels of two paths do not contradict each other. */
-static bool labels_agree(const struct trace_name *host, const char *label) {
-    struct trace_name of_window;
-    char path[300];
-    if (!label || !host->has_label)
-        return true;
-    snprintf(path, sizeof path, "%.280s/rank0.json", label);
-    trace_name_read(path, -1, &of_window);
-    return host->label == of_window.label &&
-           (host->label != NAME_NONE || strcmp(host->label_text, of_window.label_text) == 0);
-}
-
-/* Pairs the device traces of a window of a run with the host traces of the run. */
+/* Pairs the device traces of a window of a run with the host traces of the run. Labels that both have must agree. */
 static enum sutra_status pair_window(struct ranks_run *run, const struct chosen_window *window,
                                      struct sutra_error *error) {
-    const struct run *of = run->link->hosts.path ? &run->link->hosts : &run->job->run.run;
-    char **paths = arena_alloc(&run->plan.arena, of->n_skipped, sizeof *paths);
-    int64_t *ranks = arena_alloc(&run->plan.arena, of->n_skipped, sizeof *ranks);
+    const struct run *devices = &run->job->run.run, *hosts = run->link->hosts.path ? &run->link->hosts : devices;
+    const struct run_trace *first = devices->picks[0].role->windows[window->window].traces[0];
+    char **paths = arena_alloc(&run->plan.arena, hosts->n_skipped, sizeof *paths);
+    int64_t *ranks = arena_alloc(&run->plan.arena, hosts->n_skipped, sizeof *ranks);
+    struct trace_name label, name;
     size_t n = 0;
     TRY(arena_status(&run->plan.arena, error));
-    for (size_t i = 0; i < of->n_skipped; i++) {
-        struct trace_name name;
-        if (of->skipped[i].kind != RUN_HOST)
+    trace_name_read(first->path, first->pid, &label);
+    for (size_t i = 0; i < hosts->n_skipped; i++) {
+        if (hosts->skipped[i].kind != RUN_HOST)
             continue;
-        trace_name_read(of->skipped[i].path, -1, &name);
-        if (!labels_agree(&name, window->label))
+        trace_name_read(hosts->skipped[i].path, -1, &name);
+        if (window->label && name.has_label &&
+            (name.label != label.label || (name.label == NAME_NONE && strcmp(name.label_text, label.label_text) != 0)))
             continue;
-        paths[n] = (char *)of->skipped[i].file;
+        paths[n] = (char *)hosts->skipped[i].file;
         ranks[n++] = name.rank != NAME_NONE             ? name.rank
                      : name.directory_rank != NAME_NONE ? name.directory_rank
                                                         : name.number;
     }
-    const struct trace_files hosts = {.paths = paths, .n = n, .ranks = ranks},
-                             devices = {.paths = (char *const *)window->paths, .n = window->n, .ranks = window->ranks};
-    return job_plan_pair(&run->plan, &hosts, &devices, error);
+    return job_plan_pair(
+        &run->plan, &(struct trace_files){.paths = paths, .n = n, .ranks = ranks},
+        &(struct trace_files){.paths = (char *const *)window->paths, .n = window->n, .ranks = window->ranks}, error);
 }
 
 /* Pairs the files of both directories, or of the selected window of a run. */
@@ -448,50 +439,36 @@ static int link_window(struct link_job *link, int exit_code) {
     return exit_code;
 }
 
-/* Opens the run in DEVICES, and of another directory HOSTS its own. *is_plain: the files of both directories are paired
- * without a choice. */
-static int open_run(struct link_job *link, bool *is_plain) {
-    struct job *job = &link->pair.job;
-    const char **folders = link->pair.traces;
-    const struct operands devices = {.words = (char **)&folders[DEVICE_TRACE], .n = 1};
-    job->selection.needs_one_role = job->selection.reads_hosts = true;
-    TRY_CODE(run_inputs_open(job, &devices, &job->selection, &job->run));
-    *is_plain = run_inputs_are_plain(&job->run);
-    if (paths_same_folder(folders[HOST_TRACE], folders[DEVICE_TRACE]))
-        return SUTRA_OK;
-    struct sutra_context *context = NULL;
-    struct sutra_error error;
-    enum sutra_status status = job_create_context(job, &context, &error);
-    if (!status)
-        status = run_open(&link->hosts, context, &folders[HOST_TRACE], 1, &error);
-    sutra_context_free(context);
-    *is_plain = job->run.n == 0 || (*is_plain && link->hosts.n_folders == 1);
-    return status ? job_fail(job, &error) : SUTRA_OK;
-}
-
 int link_ranks(struct link_job *link) {
     struct job *job = &link->pair.job;
-    bool is_plain = true;
-    int exit_code = link->table || link->combine ? SUTRA_OK : open_run(link, &is_plain);
-    const size_t n = is_plain ? 0 : job->run.n;
-    const bool is_all = window_is_all(job->selection.window);
-    if (n == 1 && !is_all)
-        job->window = &job->run.windows[0];
-    if (exit_code != SUTRA_OK || n == 0 || !is_all)
+    const char **folders = link->pair.traces;
+    const struct run_inputs *run = &job->run;
+    bool is_plain = true; /* the files of both directories are paired without a choice */
+    int exit_code = SUTRA_OK;
+    if (!link->table && !link->combine) {
+        const struct operands devices = {.words = (char **)&folders[DEVICE_TRACE], .n = 1};
+        job->selection.needs_one_role = job->selection.reads_hosts = true;
+        exit_code = run_inputs_open(job, &devices, &job->selection, &job->run);
+        if (exit_code == SUTRA_OK && !paths_same_folder(folders[HOST_TRACE], folders[DEVICE_TRACE]))
+            exit_code = run_list(job, &folders[HOST_TRACE], 1, NULL, &link->hosts);
+        is_plain = run->n == 0 || (run->run.is_flat && link->hosts.n_folders <= 1);
+    }
+    if (exit_code != SUTRA_OK || is_plain || !window_is_all(job->selection.window)) {
+        job->window = is_plain ? NULL : run->windows;
         return link_window(link, exit_code);
+    }
     if (job->plan)
         return message_fail(SUTRA_USAGE, "--window all: one process links all windows; several processes link one");
     if (!link->dry_run)
         TRY_CODE(folder_make(job->output));
-    for (size_t i = 0; i < n; i++) { /* each window as a job of its own */
-        struct link_job copy = *link;
+    for (const struct chosen_window *window = run->windows; window < run->windows + run->n; window++) {
+        struct link_job copy = *link; /* each window is a job of its own */
         char folder[PATH_MAX];
-        copy.pair.job.window = &job->run.windows[i];
+        snprintf(folder, sizeof folder, "%s/window-%zu", link->dry_run ? "" : job->output, window->window);
+        copy.pair.job.output = folder;
+        copy.pair.job.window = window;
         if (link->dry_run)
-            printf("# window %zu\n", job->run.windows[i].window);
-        else
-            copy.pair.job.output = folder;
-        snprintf(folder, sizeof folder, "%s/window-%zu", link->dry_run ? "" : job->output, job->run.windows[i].window);
+            printf("# window %zu\n", window->window);
         const int status = link_window(&copy, SUTRA_OK);
         sutra_context_free(copy.pair.job.context);
         exit_code = exit_code == SUTRA_OK ? status : exit_code;

@@ -116,24 +116,24 @@ static int is_folder_name(const struct dirent *entry) {
 }
 
 const char *folder_advice(const char *folder, enum trace_names names) {
+    enum { JSON = 1 << NAMES_JSON, SNAPSHOT = 1 << NAMES_SNAPSHOT };
     static const struct {
+        unsigned searched; /* `names` for which such files have been searched */
         int (*filter)(const struct dirent *entry);
         const char *text;
     } kinds[] = {
-        {is_pickle_name, ", but it contains pickles: of memory snapshots, use 'sutra analyze memory DIR'"},
-        {is_et_name, ", but it contains .et files: use 'sutra check DIR' or 'sutra simulate DIR'"},
-        {is_report_name, ", but it contains SQLite databases: of profilers, use 'sutra analyze DIR'"},
-        {is_json_name, ", but it contains JSON or compressed files: of traces, use 'sutra analyze DIR'"},
-        {is_unexported_name, ", but it contains reports of Nsight Systems: export them with " NSYS_EXPORT},
-        {is_archive_name, ", but it contains archives: unpack them"},
-        {is_folder_name, ", and its directories are not searched: name one of them"},
+        {0, is_pickle_name, ", but it contains pickles: of memory snapshots, use 'sutra analyze memory DIR'"},
+        {0, is_et_name, ", but it contains .et files: use 'sutra check DIR' or 'sutra simulate DIR'"},
+        {JSON, is_report_name, ", but it contains SQLite databases: of profilers, use 'sutra analyze DIR'"},
+        {JSON, is_json_name, ", but it contains JSON or compressed files: of traces, use 'sutra analyze DIR'"},
+        {0, is_unexported_name, ", but it contains reports of Nsight Systems: export them with " NSYS_EXPORT},
+        {0, is_archive_name, ", but it contains archives: unpack them"},
+        {JSON | SNAPSHOT, is_folder_name, ", and its directories are not searched: name one of them"},
     };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        const bool is_searched =
-            kinds[i].filter == is_json_name || kinds[i].filter == is_report_name || kinds[i].filter == is_folder_name;
-        if ((names == NAMES_JSON && is_searched) || (names == NAMES_SNAPSHOT && kinds[i].filter == is_folder_name))
-            continue;
         struct dirent **entries = NULL;
+        if (kinds[i].searched & 1U << names)
+            continue;
         int n = scandir(folder, &entries, kinds[i].filter, alphasort);
         for (int k = 0; k < n; k++)
             free(entries[k]);

@@ -84,13 +84,26 @@ static const struct option_row options_merge[] = {
     {0},
 };
 
+/* Joins the windows of all roles: their ranks get different numbers. */
+static int join_roles(struct job *job) {
+    const struct run_inputs *run = &job->run;
+    int64_t first_rank = 0;
+    for (size_t i = 0; i < run->n; i++) {
+        struct chosen_window *window = &run->windows[i];
+        window->other = i + 1 < run->n ? window + 1 : NULL;
+        window->first_rank = first_rank;
+        first_rank += window->ranks[window->n - 1] + 1; /* ascending */
+    }
+    return run_inputs_are_plain(run) ? SUTRA_OK : job_use_windows(job, run->windows, run->n);
+}
+
 static int check_merge(struct job *job) {
     if (!job->output)
         return message_fail(SUTRA_USAGE, "the output is missing; see '%s --help'", job->command->called);
     if (window_is_all(job->selection.window))
         return message_fail(SUTRA_USAGE, "--window all: a timeline is of one window of the run");
     TRY_CODE(job_list_inputs(job, NAMES_JSON));
-    TRY_CODE(job_join_roles(job));
+    TRY_CODE(join_roles(job));
     TRY_CODE(run_check_output(&job->operands, job->output));
     TRY_CODE(run_check_output(&job->operands, job->stats));
     size_t earlier = 0, later = paths_find_duplicate(job->inputs, job->n_inputs, &earlier);

@@ -24,16 +24,7 @@ static int compare_paths(const void *left, const void *right, void *arg) {
     return strcmp(paths[*(const uint32_t *)left], paths[*(const uint32_t *)right]);
 }
 
-/* "window 6 (iteration_70), the last of 7" */
-static const char *window_text(struct arena *arena, const struct run_role *role, size_t window, bool is_named) {
-    const char *label = role->windows[window].label;
-    const char *which = is_named ? " of" : window + 1 == role->n_windows ? ", the last of" : ", the last complete of";
-    if (role->n_windows == 1)
-        return "";
-    return arena_format(arena, "window %zu%s%s%s%s %zu", window, label ? " (" : "", label ? label : "",
-                        label ? ")" : "", which, role->n_windows);
-}
-
+/* Makes paths, ranks and words of a window for a command. `is_named`: --window names it. */
 static enum sutra_status describe_window(const struct run *run, const struct run_role *role, size_t window,
                                          bool is_named, struct chosen_window *chosen, struct sutra_error *error) {
     struct arena *arena = run->arena;
@@ -48,99 +39,104 @@ static enum sutra_status describe_window(const struct run *run, const struct run
         sorted[i] = (uint32_t)i;
     }
     qsort_r(sorted, of->n_traces, sizeof *sorted, compare_paths, paths);
-    const char *title =
-        run->n_arguments == 1 ? run->path : arena_format(arena, "%s and %zu more", run->path, run->n_arguments - 1);
-    *chosen = (struct chosen_window){.run = title,
-                                     .is_one_folder = run->n_arguments == 1,
-                                     .role = run->n_roles > 1 ? role->name : NULL,
-                                     .label = of->label,
-                                     .text = window_text(arena, role, window, is_named),
-                                     .window = window,
-                                     .n_windows = role->n_windows,
-                                     .n_skipped = run->n_skipped,
-                                     .is_default = window == role->default_window,
-                                     .paths = paths,
-                                     .ranks = ranks,
-                                     .sorted = sorted,
-                                     .n = of->n_traces};
+    *chosen = (struct chosen_window){
+        .run = run->path,
+        .is_one_folder = run->n_arguments == 1,
+        .role = run->n_roles > 1 ? role->name : NULL,
+        .label = of->label,
+        .name = run->path,
+        .text = "",
+        .window = window,
+        .n_windows = role->n_windows,
+        .n_skipped = run->n_skipped,
+        .is_default = window == role->default_window,
+        .paths = paths,
+        .ranks = ranks,
+        .sorted = sorted,
+        .n = of->n_traces,
+    };
+    if (run->n_arguments > 1)
+        chosen->run = arena_format(arena, "%s and %zu more", run->path, run->n_arguments - 1);
+    if (role->n_windows > 1) {
+        const char *which = is_named                        ? " of"
+                            : window + 1 == role->n_windows ? ", the last of"
+                                                            : ", the last complete of";
+        const char *label = of->label ? arena_format(arena, " (%s)", of->label) : "";
+        chosen->name = arena_format(arena, "%s, window %zu%s", run->path, window, label);
+        chosen->text = arena_format(arena, "window %zu%s%s %zu", window, label, which, role->n_windows);
+    }
     return arena_status(arena, error);
 }
 
-static enum sutra_status list_windows(struct run_inputs *inputs, const struct run_selection *selection,
-                                      struct sutra_error *error) {
+static enum sutra_status list_windows(struct run_inputs *inputs, bool is_named, struct sutra_error *error) {
     const struct run *run = &inputs->run;
-    for (size_t i = 0; i < run->n_picks; i++)
-        inputs->n += run->picks[i].n;
-    inputs->windows = arena_alloc(run->arena, inputs->n, sizeof *inputs->windows);
-    TRY(arena_status(run->arena, error));
     size_t n = 0;
     for (size_t i = 0; i < run->n_picks; i++)
+        n += run->picks[i].n;
+    inputs->windows = arena_alloc(run->arena, n, sizeof *inputs->windows);
+    TRY(arena_status(run->arena, error));
+    for (size_t i = 0; i < run->n_picks; i++)
         for (size_t k = 0; k < run->picks[i].n; k++)
-            TRY(describe_window(run, run->picks[i].role, run->picks[i].first + k, selection->window != NULL,
-                                &inputs->windows[n++], error));
+            TRY(describe_window(run, run->picks[i].role, run->picks[i].first + k, is_named,
+                                &inputs->windows[inputs->n++], error));
     return SUTRA_OK;
+}
+
+int run_list(struct job *job, const char *const *folders, size_t n, const struct run_selection *selection,
+             struct run *run) {
+    struct sutra_context *context = NULL;
+    struct sutra_error error;
+    job->watch.warnings = job->log_level <= LOG_WARNING; /* also before job_start() */
+    enum sutra_status status = job_create_context(job, &context, &error);
+    if (!status)
+        status = run_open(run, context, folders, n, &error);
+    const bool has_traces = !status && run->n_roles > 0;
+    if (!status && selection && (has_traces || !selection->reads_hosts || run->n_folders != n))
+        status = run_choose(run, context, selection, &error);
+    sutra_context_free(context);
+    if (status == SUTRA_NO_INPUT && !has_traces && n == 1 && run->n_folders > 0) {
+        const size_t length = strlen(error.message);
+        snprintf(error.message + length, sizeof error.message - length, "%s", folder_advice(*folders, NAMES_JSON));
+    }
+    return status ? job_fail(job, &error) : SUTRA_OK;
 }
 
 int run_inputs_open(struct job *job, const struct operands *operands, const struct run_selection *selection,
                     struct run_inputs *inputs) {
-    struct sutra_context *context;
     struct sutra_error error;
-    struct run *run = &inputs->run;
-    run->skipped_folder = job->output;
-    job->watch.warnings = job->log_level <= LOG_WARNING; /* also before job_start() */
-    if (job_create_context(job, &context, &error))
+    const struct run *run = &inputs->run;
+    inputs->run.skipped_folder = job->output;
+    TRY_CODE(run_list(job, (const char *const *)operands->words, operands->n, selection, &inputs->run));
+    if (list_windows(inputs, selection->window != NULL, &error))
         return job_fail(job, &error);
-    enum sutra_status status = run_open(run, context, (const char *const *)operands->words, operands->n, &error);
-    const bool has_traces = !status && run->n_roles > 0;
-    if (!status && !has_traces && selection->reads_hosts && run->n_folders == operands->n) {
-        sutra_context_free(context);
-        return SUTRA_OK;
-    }
-    if (!status)
-        status = run_choose(run, context, selection, &error);
-    if (!status)
-        status = list_windows(inputs, selection, &error);
-    sutra_context_free(context);
-    if (!status && selection->needs_one_role && job->log_level <= LOG_INFO && !run_inputs_are_plain(inputs) &&
-        inputs->n == 1 && *inputs->windows[0].text) /* the headline of the verdict names the window */
+    if (selection->needs_one_role && job->log_level <= LOG_INFO && !run_inputs_are_plain(inputs) && inputs->n == 1 &&
+        *inputs->windows[0].text) /* the headline of the verdict names the window */
         fprintf(stderr, "sutra: %s: %s\n", run->path, inputs->windows[0].text);
-    if (!status)
-        return SUTRA_OK;
-    if (status == SUTRA_NO_INPUT && !has_traces && operands->n == 1 && run->n_folders > 0) {
-        const size_t length = strlen(error.message);
-        snprintf(error.message + length, sizeof error.message - length, "%s",
-                 folder_advice(operands->words[0], NAMES_JSON));
-    }
-    return job_fail(job, &error);
+    return SUTRA_OK;
+}
+
+/* Whether no trace and no skipped file is in the directory itself. */
+static bool is_nested(const struct run *run) {
+    bool nested = run->n_arguments == 1;
+    for (size_t i = 0; i < run->n_skipped; i++)
+        nested &= strchr(run->skipped[i].path, '/') != NULL;
+    for (size_t i = 0; i < run->n_roles; i++)
+        for (size_t k = 0; k < run->roles[i].n_windows; k++)
+            for (size_t t = 0; t < run->roles[i].windows[k].n_traces; t++)
+                nested &= strchr(run->roles[i].windows[k].traces[t]->path, '/') != NULL;
+    return nested;
 }
 
 int run_list_snapshots(struct job *job, struct trace_list *list) {
-    struct sutra_context *context;
-    struct sutra_error error;
     struct run run = {.skipped_folder = job->output};
-    int exit_code = job_create_context(job, &context, &error) ? job_fail(job, &error) : SUTRA_OK;
-    if (exit_code != SUTRA_OK)
-        return exit_code;
-    if (run_open(&run, context, (const char *const *)job->operands.words, job->operands.n, &error))
-        exit_code = job_fail(job, &error);
-    sutra_context_free(context);
-    size_t n = 0;
-    bool is_nested = run.n_arguments == 1;
-    for (size_t i = 0; i < run.n_skipped; i++)
-        is_nested &= strchr(run.skipped[i].path, '/') != NULL;
-    for (size_t i = 0; i < run.n_roles; i++)
-        for (size_t k = 0; k < run.roles[i].n_windows; k++)
-            for (size_t t = 0; t < run.roles[i].windows[k].n_traces; t++)
-                is_nested &= strchr(run.roles[i].windows[k].traces[t]->path, '/') != NULL;
-    for (size_t i = 0; i < run.n_skipped && is_nested && exit_code == SUTRA_OK; i++) {
+    int exit_code = run_list(job, (const char *const *)job->operands.words, job->operands.n, NULL, &run);
+    for (size_t i = 0, n = is_nested(&run) ? run.n_skipped : 0; i < n && exit_code == SUTRA_OK; i++) {
         char *file = (char *)run.skipped[i].file;
-        if (run.skipped[i].kind != RUN_SNAPSHOT)
-            continue;
-        n++;
-        exit_code = trace_list_add(list, &(struct operands){.words = &file, .n = 1}, NAMES_SNAPSHOT);
+        if (run.skipped[i].kind == RUN_SNAPSHOT)
+            exit_code = trace_list_add(list, &(struct operands){.words = &file, .n = 1}, NAMES_SNAPSHOT);
     }
     run_free(&run);
-    return n == 0 && exit_code == SUTRA_OK ? trace_list_make(list, &job->operands, NAMES_SNAPSHOT) : exit_code;
+    return list->n == 0 && exit_code == SUTRA_OK ? trace_list_make(list, &job->operands, NAMES_SNAPSHOT) : exit_code;
 }
 
 int run_check_output(const struct operands *operands, const char *output) {

@@ -38,14 +38,18 @@ struct run_inputs {
 /* Whether an operand is a directory: then the operands are a run. */
 bool operands_are_run(const struct operands *operands);
 
-/* Opens the run in the operands, and selects windows. Returns SUTRA_OK, or another exit code after reporting the error.
- * Call run_inputs_free() in any case. */
+/* Lists a run with the options of the job; with a selection (may be NULL), chooses its windows. Returns SUTRA_OK, or
+ * another exit code after reporting the error. Call run_free() in any case. */
+int run_list(struct job *job, const char *const *folders, size_t n, const struct run_selection *selection,
+             struct run *run);
+
+/* Opens the run in the operands, and selects windows. Returns as run_list(). Call run_inputs_free() in any case. */
 int run_inputs_open(struct job *job, const struct operands *operands, const struct run_selection *selection,
                     struct run_inputs *inputs);
 void run_inputs_free(struct run_inputs *inputs);
 
 /* Lists the memory snapshots of a run, if all of its files are in subdirectories; else all files of the directory that
- * may be snapshots, as trace_list_make(). Returns the exit code as run_inputs_open(). */
+ * may be snapshots, as trace_list_make(). Returns as run_list(). */
 int run_list_snapshots(struct job *job, struct trace_list *list);
 
 /* Refuses an output (may be NULL) that is an existing file below a directory in the operands: it may be a trace that is

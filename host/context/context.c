@@ -364,12 +364,10 @@ void sutra_context_free(struct sutra_context *context) {
 
 const struct chosen_window *chosen_window_of(const struct chosen_window *window, const char *path, int64_t *rank) {
     for (; window; window = window->other) {
-        const uint32_t n = (uint32_t)window->n;
-        struct bisection at = {0, n};
-        while (at.low < at.high)
-            bisect(&at, strcmp(window->paths[window->sorted[bisect_middle(at)]], path) < 0);
-        if (at.low < n && strcmp(window->paths[window->sorted[at.low]], path) == 0) {
-            *rank = window->first_rank + window->ranks[window->sorted[at.low]];
+        size_t i;
+        BISECT(i, window->n, strcmp(window->paths[window->sorted[i]], path) < 0);
+        if (i < window->n && strcmp(window->paths[window->sorted[i]], path) == 0) {
+            *rank = window->first_rank + window->ranks[window->sorted[i]];
             return window;
         }
     }

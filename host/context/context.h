@@ -76,6 +76,7 @@ struct chosen_window {
     bool is_one_folder;
     const char *role;  /* NULL: the run has one role */
     const char *label; /* of the window, or NULL */
+    const char *name;  /* "RUN, window 6 (iteration_70)"; RUN, if the role has one window */
     const char *text;  /* "window 6 (iteration_70), the last of 7"; "": the role has one window */
     size_t window, n_windows, n_skipped;
     bool is_default;

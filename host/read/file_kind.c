@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -242,11 +243,8 @@ static bool next_member(struct head_text *text, const char **key, size_t *length
 static void copy_string(struct head_text text, char *copy, size_t size) {
     const char *bytes;
     size_t length;
-    if (!read_string(&text, &bytes, &length) || memchr(bytes, '\\', length))
-        return;
-    length = MIN(length, size - 1);
-    memcpy(copy, bytes, length);
-    copy[length] = 0;
+    if (read_string(&text, &bytes, &length) && !memchr(bytes, '\\', length))
+        snprintf(copy, size, "%.*s", (int)length, bytes);
 }
 
 static bool key_is(const char *key, size_t length, const char *name) {
@@ -452,19 +450,22 @@ static bool is_head_complete(const struct trace_head *head) {
     return head->side != SIDE_UNKNOWN && head->pid != NOT_RECORDED;
 }
 
-/* The format of a file that is no trace by its text. */
-static enum file_format format_of_text(const char *path, const char *text, size_t n) {
+/* The format of an inspected file with n bytes of text. */
+static enum file_format head_format(const char *path, const char *text, size_t n, const struct trace_head *head) {
+    if (n == 0 && head->text_bytes > head->bytes) /* cannot be decompressed */
+        return FILE_UNKNOWN;
+    if (is_sqlite(text, n))
+        return FILE_REPORT;
+    if (head->side != SIDE_UNKNOWN)
+        return head->side == SIDE_HOST ? FILE_HOST_TRACE : FILE_DEVICE_TRACE;
     const bool is_pickle = n > 0 && text[0] == '\x80';
-    if (is_pickle && text_has(text, n, "segments"))
-        return FILE_SNAPSHOT;
-    return file_kind(path, text, n).format;
+    return is_pickle && text_has(text, n, "segments") ? FILE_SNAPSHOT : file_kind(path, text, n).format;
 }
 
-/* Inspects the first bytes of a file, at most `most`; `text` has room for them and padding. */
-static void inspect_bytes(const char *path, const char *bytes, size_t size, char *text, size_t most,
-                          struct trace_head *head, size_t *n_text) {
+/* Inspects the first `size` bytes of a file; `text` has room for `most` bytes and padding. Returns the bytes of text. */
+static size_t inspect_bytes(const char *bytes, size_t size, char *text, size_t most, struct trace_head *head) {
     const bool is_packed = is_gzip(bytes, size) || is_zstd(bytes, size);
-    size_t n = MIN(size, most);
+    size_t n = size;
     if (is_packed)
         n = is_gzip(bytes, size) ? gzip_begin(bytes, size, text, most) : zstd_begin(bytes, size, text, most);
     else
@@ -472,14 +473,7 @@ static void inspect_bytes(const char *path, const char *bytes, size_t size, char
     memset(text + n, 0, SOURCE_PADDING);
     trace_head_inspect(text, n, head);
     head->text_bytes = head->bytes * (is_packed ? PACKED_RATIO : 1);
-    head->format = is_packed && n == 0         ? FILE_UNKNOWN
-                   : is_sqlite(text, n)        ? FILE_REPORT
-                   : head->side == SIDE_DEVICE ? FILE_DEVICE_TRACE
-                   : head->side == SIDE_HOST   ? FILE_HOST_TRACE
-                                               : format_of_text(path, text, n);
-    if (head->format == FILE_REPORT) /* a profiler's, whose processes only a scan of the tables finds */
-        head->side = SIDE_DEVICE;
-    *n_text = n;
+    return n;
 }
 
 /* Repairs an inspected text, including its missing end, and inspects it again. False: out of memory. */
@@ -520,16 +514,16 @@ static enum sutra_status read_head(const char *path, bool lenient, struct trace_
             if (got < 0 && errno != EINTR)
                 break;
         }
-        inspect_bytes(path, bytes, n, text, most, &made, &n_text);
+        n_text = inspect_bytes(bytes, n, text, most, &made);
         if (is_head_complete(&made) || most == HEAD_TEXT || (n < most && n_text < most))
             break;
     }
-    if (ok && lenient && made.format != FILE_REPORT && !is_head_complete(&made)) {
+    if (ok && lenient && !is_sqlite(text, n_text) && !is_head_complete(&made))
         ok = inspect_repaired(text, n_text, &made);
-        made.format = made.side == SIDE_DEVICE ? FILE_DEVICE_TRACE
-                      : made.side == SIDE_HOST ? FILE_HOST_TRACE
-                                               : made.format;
-    }
+    if (ok)
+        made.format = head_format(path, text, n_text, &made);
+    if (made.format == FILE_REPORT) /* a profiler's, whose processes only a scan of the tables finds */
+        made.side = SIDE_DEVICE;
     free(bytes);
     free(text);
     if (!standard)

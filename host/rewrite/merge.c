@@ -10,6 +10,7 @@
  * Cost: reading each trace once or twice and writing it once. Memory: the traces that stay, one more trace and its text
  * per thread, and the collectives of all ranks.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,18 +228,17 @@ static void end_piece(struct rank_writer *writer) {
     writer->out = (struct buffer){0};
 }
 
-/* With several roles, ranks have the number of their role. */
-static struct merge_name name_of_rank(const struct sutra_merged *merged, size_t number) {
-    const struct rank_task *task = &merged->tasks.list[number];
-    int64_t rank;
-    const struct chosen_window *of = merged->window ? chosen_window_of(merged->window, task->path, &rank) : NULL;
-    return of ? (struct merge_name){of->role, " ", rank - of->first_rank} : (struct merge_name){"", "", task->rank};
-}
-
 static void write_events(struct rank_writer *writer, const uint8_t *kept) {
     struct merge_rank *rank = writer->rank;
-    merge_lanes_write(&writer->lanes, writer->trace, name_of_rank(writer->merged, writer->number), rank->position,
-                      &writer->out);
+    const struct rank_task *task = &writer->merged->tasks.list[writer->number];
+    int64_t number = task->rank;
+    char name[300];
+    const struct chosen_window *of = chosen_window_of(writer->merged->window, task->path, &number);
+    if (of) /* of several roles: the rank in the role */
+        snprintf(name, sizeof name, "%.255s rank %" PRId64, of->role, number - of->first_rank);
+    else
+        snprintf(name, sizeof name, "rank %" PRId64, number);
+    merge_lanes_write(&writer->lanes, writer->trace, name, rank->position, &writer->out);
     for (row_t event = 0, passed = 0; event < writer->trace->events.n && !writer->failed; event++) {
         if (kept[event]) {
             buffer_append_text(&writer->out, ",\n");

@@ -85,14 +85,8 @@ static inline int64_t merge_process_of(const struct merge_lanes *lanes, uint32_t
     return (int64_t)position * MERGE_PROCESSES + 1 + lanes->process[lanes->lane[event]];
 }
 
-/* The rank of a trace in names: its role, with a blank, or "". */
-struct merge_name {
-    const char *role, *blank;
-    int64_t rank;
-};
-
-/* Appends metadata that name and order the processes of a rank, each after ",\n". */
-void merge_lanes_write(const struct merge_lanes *lanes, const struct sutra_device_trace *trace, struct merge_name name,
+/* Appends metadata that name and order the processes of a rank, such as "rank 3", each after ",\n". */
+void merge_lanes_write(const struct merge_lanes *lanes, const struct sutra_device_trace *trace, const char *rank,
                        uint32_t position, struct buffer *out);
 
 /* Appends the tid of an event for metadata or a flow. */

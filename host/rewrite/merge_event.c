@@ -298,17 +298,15 @@ static void begin_metadatum(const char *name, int64_t pid, struct buffer *out) {
                                    name, (long long)pid));
 }
 
-static void write_process(const struct merge_lanes *lanes, const struct sutra_device_trace *trace,
-                          struct merge_name name, uint32_t position, uint32_t number, struct buffer *out) {
+static void write_process(const struct merge_lanes *lanes, const struct sutra_device_trace *trace, const char *rank,
+                          uint32_t position, uint32_t number, struct buffer *out) {
     const struct merge_process *process = &lanes->processes[number];
     struct event_spans places;
     char text[400];
     int64_t pid = (int64_t)position * MERGE_PROCESSES + 1 + number;
     event_find(trace, process->event, NULL, &places);
     begin_metadatum("process_name", pid, out);
-    buffer_append(out, text,
-                  (size_t)snprintf(text, sizeof text, "0, \"args\": {\"name\": \"%.255s%srank %lld: ", name.role,
-                                   name.blank, (long long)name.rank));
+    buffer_append(out, text, (size_t)snprintf(text, sizeof text, "0, \"args\": {\"name\": \"%s: ", rank));
     write_name(lanes, trace, process, &places, out);
     buffer_append_text(out, "\"}}");
     begin_metadatum("process_sort_index", pid, out);
@@ -330,10 +328,10 @@ void merge_tid_write(const struct sutra_device_trace *trace, struct json_span ti
     buffer_append_text(out, quote);
 }
 
-void merge_lanes_write(const struct merge_lanes *lanes, const struct sutra_device_trace *trace, struct merge_name name,
+void merge_lanes_write(const struct merge_lanes *lanes, const struct sutra_device_trace *trace, const char *rank,
                        uint32_t position, struct buffer *out) {
     for (uint32_t i = 0; i < lanes->n_processes; i++)
-        write_process(lanes, trace, name, position, i, out);
+        write_process(lanes, trace, rank, position, i, out);
 }
 
 /* ---- Events ---- */
