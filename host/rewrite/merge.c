@@ -35,6 +35,8 @@
 
 /* A rank, by index in the list of traces. */
 struct merge_rank {
+    struct merge_role *role;
+    int64_t number;                 /* of the rank in the role */
     int64_t base_ns;                /* origin of the times in its trace */
     int64_t shift_ns;               /* added to its times */
     int64_t offset_ns, residual_ns; /* of its clock */
@@ -53,6 +55,16 @@ static struct merge_rank *rank_at(const struct sutra_merged *merged, size_t numb
 
 /* ---- First pass ---- */
 
+/* The role of a trace, and the rank there. */
+static struct merge_role *role_of(const struct sutra_merged *merged, const struct rank_task *task, int64_t *number) {
+    struct merge_role *role = merged->roles;
+    const struct chosen_window *window = chosen_window_of(role->window, task->path, number);
+    while (window && role->window != window)
+        role++;
+    *number = window ? *number - window->first_rank : task->rank;
+    return role;
+}
+
 /* Collects the collectives of a rank, and keeps its trace for the second pass if the memory suffices. */
 static enum sutra_status read_rank(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                    struct sutra_device_trace *trace, struct sutra_error *error) {
@@ -62,12 +74,12 @@ static enum sutra_status read_rank(void *arg, struct rank_run *run, size_t numbe
     *rank = (struct merge_rank){.base_ns = trace_base_ns(trace),
                                 .n_devices = trace_device_count(&trace->document),
                                 .n_events = trace->events.n};
+    rank->role = role_of(merged, &merged->tasks.list[number], &rank->number);
+    struct collective_calls *calls = &rank->role->calls;
     rank_run_wait(run, number);
-    rank->first_call = merged->calls.n;
-    enum sutra_status status = SUTRA_OK;
-    if (!merged->window) /* roles have groups with the same names */
-        status = collective_calls_read(&merged->calls, context, trace, merged->tasks.list[number].rank, error);
-    rank->n_calls = merged->calls.n - rank->first_call;
+    rank->first_call = calls->n;
+    enum sutra_status status = collective_calls_read(calls, context, trace, rank->number, error);
+    rank->n_calls = calls->n - rank->first_call;
     uint64_t n_bytes = (uint64_t)trace->events.capacity * DEVICE_EVENT_BYTES + trace->strings.bytes_capacity +
                        (source->mapping ? 0 : source->size);
     if (n_bytes > merged->options.memory - merged->n_held_bytes) {
@@ -89,7 +101,7 @@ static void free_rank(void *rank) {
  * The times of a rank are shifted by the difference of the origins of the traces, and by the offset of the clock of its
  * host. Ranks of a host have one clock, so they get one offset, their median. If their offsets differ clearly more than
  * the residuals of the alignment, they are on several hosts, or the traces record wrong hosts: each rank keeps its own
- * offset. O(ranks log ranks).
+ * offset. Between roles, clocks count as recorded. O(ranks log ranks).
  */
 
 static int compare_offsets(const void *left, const void *right) {
@@ -118,8 +130,13 @@ static void share_offset(struct merge_rank **ranks, size_t n) {
     }
 }
 
+static const struct rank_clock *clock_of(const struct merge_rank *rank) {
+    const struct merge_role *role = rank->role;
+    return &role->clocks[rank_clock_index(role->clocks, role->n_clocks, rank->number)];
+}
+
 /* Shares offsets by host. False: out of memory. */
-static bool share_clocks(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks) {
+static bool share_clocks(struct sutra_merged *merged) {
     const struct rank_tasks *tasks = &merged->tasks;
     size_t n = merged->report.n_ranks;
     int64_t per_host = 1; /* processes that see one GPU record 1 */
@@ -129,13 +146,14 @@ static bool share_clocks(struct sutra_merged *merged, const struct rank_clock *c
         per_host = MAX(n_devices, per_host);
     }
     for (size_t first = 0, end; first < n && of_host; first = end) {
-        int64_t host = tasks->list[tasks->order[first]].rank / per_host;
+        const struct merge_role *role = rank_at(merged, tasks->order[first])->role;
+        int64_t host = rank_at(merged, tasks->order[first])->number / per_host;
         size_t n_known = 0;
-        for (end = first; end < n && tasks->list[tasks->order[end]].rank / per_host == host; end++) {
+        for (end = first; end < n; end++) {
             struct merge_rank *rank = rank_at(merged, tasks->order[end]);
-            int64_t number = tasks->list[tasks->order[end]].rank;
-            if (rank->n_aligned > 0 &&
-                clocks[rank_clock_index(clocks, n_clocks, number)].reference == clocks[0].reference)
+            if (rank->role != role || rank->number / per_host != host)
+                break;
+            if (rank->n_aligned > 0 && clock_of(rank)->reference == role->clocks[0].reference)
                 of_host[n_known++] = rank;
         }
         share_offset(of_host, n_known);
@@ -144,18 +162,18 @@ static bool share_clocks(struct sutra_merged *merged, const struct rank_clock *c
 }
 
 /* Sets positions, offsets and shifts of the merged ranks. False: out of memory. */
-static bool set_clocks(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks) {
+static bool set_clocks(struct sutra_merged *merged) {
     size_t n = merged->report.n_ranks;
     merged->base_ns = rank_at(merged, merged->tasks.order[0])->base_ns;
     for (size_t i = 0; i < n; i++) {
         size_t number = merged->tasks.order[i];
         struct merge_rank *rank = rank_at(merged, number);
         rank->position = (uint32_t)i;
-        if (n_clocks == 0 || rank->n_calls == 0)
+        if (rank->role->n_clocks == 0 || rank->n_calls == 0)
             continue;
         /* A trace has one offset, at the middle of its collectives: an offset for each time would change durations, so
          * that events would no longer nest. A clock without a clear offset stays. */
-        const struct rank_clock *clock = &clocks[rank_clock_index(clocks, n_clocks, merged->tasks.list[number].rank)];
+        const struct rank_clock *clock = clock_of(rank);
         int64_t half = (clock->last_ns - clock->first_ns) / 2, middle = clock->first_ns + half;
         double drift_ns = clock->drift * (double)(clock->last_ns - clock->first_ns) / 2;
         rank->n_aligned = clock->n;
@@ -164,7 +182,7 @@ static bool set_clocks(struct sutra_merged *merged, const struct rank_clock *clo
         rank->offset_ns = rank_clock_is_off(clock) ? rank_clock_time(clock, middle) - middle : 0;
         rank->residual_ns = clock->spread_ns + (int64_t)(drift_ns < 0 ? -drift_ns : drift_ns);
     }
-    if (n_clocks > 0 && !share_clocks(merged, clocks, n_clocks))
+    if (!share_clocks(merged))
         return false;
     for (size_t i = 0; i < n; i++) {
         struct merge_rank *rank = rank_at(merged, merged->tasks.order[i]);
@@ -230,14 +248,9 @@ static void end_piece(struct rank_writer *writer) {
 
 static void write_events(struct rank_writer *writer, const uint8_t *kept) {
     struct merge_rank *rank = writer->rank;
-    const struct rank_task *task = &writer->merged->tasks.list[writer->number];
-    int64_t number = task->rank;
+    const struct chosen_window *of = rank->role->window;
     char name[300];
-    const struct chosen_window *of = chosen_window_of(writer->merged->window, task->path, &number);
-    if (of) /* of several roles: the rank in the role */
-        snprintf(name, sizeof name, "%.255s rank %" PRId64, of->role, number - of->first_rank);
-    else
-        snprintf(name, sizeof name, "rank %" PRId64, number);
+    snprintf(name, sizeof name, "%.255s%srank %" PRId64, of ? of->role : "", of ? " " : "", rank->number);
     merge_lanes_write(&writer->lanes, writer->trace, name, rank->position, &writer->out);
     for (row_t event = 0, passed = 0; event < writer->trace->events.n && !writer->failed; event++) {
         if (kept[event]) {
@@ -260,14 +273,14 @@ static void write_events(struct rank_writer *writer, const uint8_t *kept) {
 
 /* Notes the possible ends of arrows at the kernels of this rank, in the turn of the rank. */
 static void note_points(struct rank_writer *writer, const uint8_t *kept) {
-    struct sutra_merged *merged = writer->merged;
     const struct merge_rank *rank = writer->rank;
+    struct merge_role *role = rank->role;
     struct buffer tid = {0};
     for (uint64_t i = rank->first_call; i < rank->first_call + rank->n_calls && !writer->failed; i++) {
-        row_t event = merged->calls.list[i].event;
+        row_t event = role->calls.list[i].event;
         struct event_spans places;
         int64_t ns;
-        merged->points[i].tid = STRING_NONE;
+        role->points[i].tid = STRING_NONE;
         if (!kept[event])
             continue;
         event_find(writer->trace, event, &writer->changes.learned, &places);
@@ -279,10 +292,10 @@ static void note_points(struct rank_writer *writer, const uint8_t *kept) {
             continue;
         tid.length = 0;
         merge_tid_write(writer->trace, places.field[FIELD_TID], &tid);
-        merged->points[i] =
+        role->points[i] =
             (struct merge_point){ns + rank->shift_ns, merge_process_of(&writer->lanes, rank->position, event),
-                                 strings_intern(&merged->calls.strings, tid.bytes ? tid.bytes : "", tid.length)};
-        writer->failed |= tid.failed || merged->points[i].tid == STRING_NONE;
+                                 strings_intern(&role->calls.strings, tid.bytes ? tid.bytes : "", tid.length)};
+        writer->failed |= tid.failed || role->points[i].tid == STRING_NONE;
     }
     buffer_free(&tid);
 }
@@ -411,7 +424,10 @@ static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_con
     TRY(sink_open(&merged->sink, context, output, error));
     enum sutra_status status = write_head(merged) ? write_ranks(merged, context, error) : error_memory(error);
     if (!status) {
-        stage_begin(context, "write", merged->matches.n);
+        uint64_t n_matches = 0;
+        for (size_t i = 0; i < merged->n_roles; i++)
+            n_matches += merged->roles[i].matches.n;
+        stage_begin(context, "write", n_matches);
         if (!merge_arrows_write(merged))
             status = error_memory(error);
         stage_end(context);
@@ -421,6 +437,22 @@ static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_con
     return status ? status : error_copy(error, closed, &closing);
 }
 
+/* Makes a role for each window, or one for all ranks. */
+static enum sutra_status make_roles(struct sutra_merged *merged, const struct chosen_window *window,
+                                    struct sutra_error *error) {
+    window = window && window->other ? window : NULL;
+    for (const struct chosen_window *at = window; at; at = at->other)
+        merged->n_roles++;
+    merged->n_roles = MAX(merged->n_roles, 1U);
+    merged->roles = calloc(merged->n_roles, sizeof *merged->roles);
+    TRY_ALLOC(merged->roles, error);
+    for (size_t i = 0; i < merged->n_roles; i++, window = window ? window->other : NULL) {
+        merged->roles[i].window = window;
+        TRY_ALLOC(collective_calls_init(&merged->roles[i].calls), error);
+    }
+    return SUTRA_OK;
+}
+
 static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_context *context,
                                      const char *const *paths, size_t n_paths, const char *output,
                                      struct sutra_error *error) {
@@ -428,9 +460,7 @@ static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_c
         .result_size = sizeof(struct merge_rank), .analyze = read_rank, .free = free_rank};
     struct rank_tasks *tasks = &merged->tasks;
     struct sutra_merge_report *report = &merged->report;
-    struct rank_clock *clocks = NULL;
-    row_t n_clocks = 0;
-    TRY_ALLOC(collective_calls_init(&merged->calls), error);
+    TRY(make_roles(merged, context->window, error));
     tasks->stage = "read ranks";
     tasks->keeps_truncated = true;
     tasks->keep_offsets = true;
@@ -439,13 +469,17 @@ static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_c
     while (report->n_ranks < tasks->n && !tasks->list[tasks->order[report->n_ranks]].status)
         report->n_ranks++;
     report->n_skipped = tasks->n - report->n_ranks;
-    merged->points = calloc(merged->calls.n + 1, sizeof *merged->points);
     merged->ranks = calloc(report->n_ranks, sizeof *merged->ranks);
-    TRY_ALLOC(merged->points && merged->ranks, error);
-    TRY(collective_matches_find(&merged->calls, &tasks->arena, &merged->matches, error));
-    if (merged->options.clocks == SUTRA_CLOCKS_COLLECTIVES)
-        TRY(rank_clocks_find(&merged->calls, &merged->matches, &tasks->arena, &clocks, &n_clocks, error));
-    TRY_ALLOC(set_clocks(merged, clocks, n_clocks), error);
+    TRY_ALLOC(merged->ranks, error);
+    for (size_t i = 0; i < merged->n_roles; i++) {
+        struct merge_role *role = &merged->roles[i];
+        role->points = arena_alloc(&tasks->arena, role->calls.n, sizeof *role->points);
+        TRY(collective_matches_find(&role->calls, &tasks->arena, &role->matches, error));
+        if (merged->options.clocks == SUTRA_CLOCKS_COLLECTIVES)
+            TRY(rank_clocks_find(&role->calls, &role->matches, &tasks->arena, &role->clocks, &role->n_clocks, error));
+    }
+    TRY(arena_status(&tasks->arena, error));
+    TRY_ALLOC(set_clocks(merged), error);
     TRY(write_all(merged, context, output, error));
     report->ranks = merged->ranks;
     for (size_t i = 0; i < report->n_ranks; i++) {
@@ -468,10 +502,6 @@ enum sutra_status sutra_merge(struct sutra_context *context, const char *const *
     TRY_ALLOC(made, error);
     enum sutra_status status = options_copy(&form, options, &made->options, error);
     made->options.memory = made->options.memory ? made->options.memory : HELD_BYTES;
-    made->window = context->window && context->window->other ? context->window : NULL;
-    if (made->window)
-        context_warn(context,
-                     "several roles: clocks are not aligned, and collectives have no arrows (--role selects one)");
     made->selects = !status && made->options.selection;
     if (made->selects)
         status = selection_copy_options(made->options.selection, &made->selection, error);
@@ -494,8 +524,9 @@ void sutra_merged_free(struct sutra_merged *merged) {
     if (!merged)
         return;
     rank_tasks_free(&merged->tasks);
-    collective_calls_free(&merged->calls);
-    free(merged->points);
+    for (size_t i = 0; i < merged->n_roles && merged->roles; i++)
+        collective_calls_free(&merged->roles[i].calls);
+    free(merged->roles);
     free(merged->ranks);
     free(merged);
 }

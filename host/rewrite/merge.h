@@ -18,17 +18,25 @@ struct merge_point {
     uint32_t tid; /* its text, a string of the calls; STRING_NONE: the event is not kept */
 };
 
+/* Ranks whose collectives are matched: all, or those of a role of a run. Roles may have groups with the same names. */
+struct merge_role {
+    const struct chosen_window *window; /* of the role, or NULL */
+    struct collective_calls calls;
+    struct collective_matches matches; /* in the arena of the tasks, like */
+    struct rank_clock *clocks;
+    row_t n_clocks;
+    struct merge_point *points; /* by call */
+};
+
 struct sutra_merged {
-    const struct chosen_window *window; /* of several roles, or NULL */
     struct sutra_merge_options options;
     struct sutra_selection selection;
     bool selects;
     struct rank_tasks tasks; /* of the first pass; results: struct merge_rank */
     uint64_t n_held_bytes;
-    struct collective_calls calls;
-    struct collective_matches matches; /* in the arena of the tasks */
-    struct merge_point *points;        /* by call */
-    int64_t base_ns;                   /* of the timeline */
+    struct merge_role *roles;
+    size_t n_roles;
+    int64_t base_ns; /* of the timeline */
     struct sink *sink;
     size_t n_pieces; /* written to the sink; only the rank whose turn it is writes */
     struct sutra_merged_rank *ranks;

@@ -51,9 +51,8 @@ static int compare_stops(const void *left, const void *right) {
     return (a->point->pid > b->point->pid) - (a->point->pid < b->point->pid);
 }
 
-static void write_stop(const struct sutra_merged *merged, struct text_out *text, const struct arrow_stop *stop,
-                       int64_t ns, uint32_t what, const char *phase, unsigned long long id) {
-    const struct strings *strings = &merged->calls.strings;
+static void write_stop(const struct strings *strings, struct text_out *text, const struct arrow_stop *stop, int64_t ns,
+                       uint32_t what, const char *phase, unsigned long long id) {
     out_format(text, ",\n{\"ph\": %s, \"id\": %llu, \"pid\": %lld, \"tid\": ", phase, id, (long long)stop->point->pid);
     buffer_append(&text->out, strings_text(strings, stop->point->tid), strings_length(strings, stop->point->tid));
     const char *sign = ns < 0 ? "-" : "";
@@ -63,19 +62,18 @@ static void write_stop(const struct sutra_merged *merged, struct text_out *text,
     out_add(text, "}");
 }
 
-bool merge_arrows_write(struct sutra_merged *merged) {
-    struct text_out text = {.sink = merged->sink, .n_pieces = merged->n_pieces};
-    struct arrow_stop *stops = malloc((merged->calls.n + 1) * sizeof *stops);
-    row_t n_matches = merged->options.no_arrows ? 0 : merged->matches.n;
+/* Appends the arrows of a role. False: out of memory. */
+static bool write_arrows(struct sutra_merged *merged, const struct merge_role *role, struct text_out *text) {
+    struct arrow_stop *stops = malloc((role->calls.n + 1) * sizeof *stops);
     /* ids of arrows follow the ids of all ranks */
     unsigned long long first_id = (unsigned long long)merged->report.n_ranks << merge_id_bits(merged->report.n_ranks);
-    for (row_t m = 0; m < n_matches && stops && !sink_failed(merged->sink); m++) {
-        const struct collective_match *match = &merged->matches.list[m];
+    for (row_t m = 0; m < role->matches.n && stops && !sink_failed(merged->sink); m++) {
+        const struct collective_match *match = &role->matches.list[m];
         row_t n = 0;
         for (row_t i = 0; i < match->n; i++) {
-            row_t call = merged->matches.order[match->first + i];
-            if (merged->points[call].tid != STRING_NONE)
-                stops[n++] = (struct arrow_stop){&merged->points[call], &merged->calls.list[call]};
+            row_t call = role->matches.order[match->first + i];
+            if (role->points[call].tid != STRING_NONE)
+                stops[n++] = (struct arrow_stop){&role->points[call], &role->calls.list[call]};
         }
         if (n < 2)
             continue;
@@ -85,16 +83,24 @@ bool merge_arrows_write(struct sutra_merged *merged) {
         for (row_t i = 0; i < n; i++) {
             const char *phase = i == 0 ? "\"s\"" : i + 1 < n ? "\"t\"" : "\"f\", \"bp\": \"e\"";
             ns = MAX(stops[i].point->ns, ns);
-            write_stop(merged, &text, &stops[i], ns, stops[0].call->what, phase, id);
+            write_stop(&role->calls.strings, text, &stops[i], ns, stops[0].call->what, phase, id);
         }
-        out_step(&text);
+        out_step(text);
     }
+    free(stops);
+    return stops;
+}
+
+bool merge_arrows_write(struct sutra_merged *merged) {
+    struct text_out text = {.sink = merged->sink, .n_pieces = merged->n_pieces};
+    bool ok = true;
+    for (size_t i = 0; i < merged->n_roles && ok && !merged->options.no_arrows; i++)
+        ok = write_arrows(merged, &merged->roles[i], &text);
     out_add(&text, "\n]}\n");
     out_flush(&text);
     merged->n_pieces = text.n_pieces;
-    bool ok = stops && !text.out.failed;
+    ok &= !text.out.failed;
     buffer_free(&text.out);
-    free(stops);
     return ok;
 }
 

@@ -60,6 +60,15 @@ sutra analyze roles -o out -q && ls out
 try sutra analyze collectives roles -q
 sutra merge roles -o merged.json -q
 grep -o '"name": "[a-z]* rank [0-9]: CPU"' merged.json
+mkdir jobs
+sutra gen -n 1k --ranks 4 --ranks-per-host 2 --clock-offset-us 5000 --skew-us 100 --seed 1 --host hosts --device jobs/rollout -q
+sutra gen -n 2k --ranks 4 --ranks-per-host 2 --clock-offset-us 5000 --skew-us 100 --seed 2 --host hosts --device jobs/trainer -q
+for role in rollout trainer; do sutra merge jobs/$role -o $role.json -q; done
+offsets() { cat "$@" | grep -o '"offset_us": [-0-9.]*'; }
+sutra merge jobs -o merged.json 2>&1 | grep arrows
+cat rollout.json trainer.json | grep -c '"ph": "s", .*"cat": "collective"'
+[ "$(offsets merged.json)" = "$(offsets rollout.json trainer.json)" ] && echo "each role has its own clocks"
+offsets merged.json | sort | uniq -c
 echo "-- a flat directory"
 cp run/iteration_10/rank0.json run/iteration_10/rank1.json .
 quiet analyze run/iteration_10 --format json -q | grep '"run": {' || echo "no member run"
