@@ -119,7 +119,7 @@ static int pair_folders(struct ranks_run *run) {
         return pair_window(run, run->job->window, &error) ? message_error(&error) : SUTRA_OK;
     for (int i = 0; i < 2 && exit_code == SUTRA_OK; i++) {
         char *folder = (char *)traces[i]; /* struct operands has words of argv */
-        exit_code = trace_list_make(&lists[i], &(const struct operands){1, &folder}, NAMES_JSON);
+        exit_code = trace_list_add(&lists[i], &(const struct operands){1, &folder}, NAMES_JSON);
     }
     if (exit_code == SUTRA_OK) {
         bool mixed = paths_same_folder(traces[0], traces[1]);

@@ -132,7 +132,7 @@ int run_list_snapshots(struct job *job, struct trace_list *list) {
             exit_code = trace_list_add(list, &(struct operands){.words = &file, .n = 1}, NAMES_SNAPSHOT);
     }
     run_free(&run);
-    return list->n == 0 && exit_code == SUTRA_OK ? trace_list_make(list, &job->operands, NAMES_SNAPSHOT) : exit_code;
+    return list->n == 0 && exit_code == SUTRA_OK ? trace_list_add(list, &job->operands, NAMES_SNAPSHOT) : exit_code;
 }
 
 int run_check_output(const struct operands *operands, const char *output) {

@@ -48,7 +48,7 @@ int run_inputs_open(struct job *job, const struct operands *operands, const stru
                     struct run_inputs *inputs);
 
 /* Lists the memory snapshots of a run, if all of its files are in subdirectories; else all files of the directory that
- * may be snapshots, as trace_list_make(). Returns as run_list(). */
+ * may be snapshots, as trace_list_add(). Returns as run_list(). */
 int run_list_snapshots(struct job *job, struct trace_list *list);
 
 /* Refuses an output (may be NULL) that is an existing file below a directory in the operands: it may be a trace that is
