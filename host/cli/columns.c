@@ -77,10 +77,9 @@ static int check(struct job *job) {
                             "'python3 -m pysutra.parquet %.*s.arrow'",
                             out, length, out, length, out);
     }
-    if (operands_are_run(&job->operands)) {
+    if (operands_are_run(&job->operands))
         job->n_inputs = 0;
-        return run_check_output(&job->operands, out);
-    }
+    TRY_CODE(run_check_output(&job->operands, out));
     return job_spool_operand(job);
 }
 

@@ -325,7 +325,7 @@ int command_run(const struct command *command, int argc, char **argv, const stru
         command->release(job);
     sutra_context_free(job->context);
     trace_list_free(&job->traces);
-    run_inputs_free(&job->run);
+    run_free(&job->run.run);
     free(job);
     return exit_code;
 }

@@ -39,7 +39,7 @@ struct diff_analysis {
     struct run_inputs runs[2];
     const char *names[2];
     const char *window_b;
-    size_t first_of_b;       /* in the inputs of the job */
+    size_t n_a;              /* inputs of the job that are traces of A */
     struct sutra_diff *diff; /* or with --compat: */
     struct sutra_hta_compare *hta;
 };
@@ -409,7 +409,7 @@ static int list_traces(struct analysis *analysis) {
             job->window = window;
             self->names[side] = window->name;
         }
-        self->first_of_b = job->traces.n;
+        self->n_a = job->traces.n;
         TRY_CODE(trace_list_add(&job->traces, &traces, NAMES_JSON));
     }
     job->inputs = (const char *const *)job->traces.paths;
@@ -426,7 +426,6 @@ static enum sutra_status compare_as_hta(struct diff_analysis *self, struct sutra
                  {SUTRA_HTA_COMPARE_CPU, "hta_ops_diff_cpu"},
                  {SUTRA_HTA_COMPARE_GPU, "hta_ops_diff_gpu"}};
     struct job *job = &self->analysis.job;
-    const size_t first_of_b = self->first_of_b;
     const struct sutra_restriction *part = &self->analysis.restriction;
     const struct sutra_hta_compare_options options = {
         .size = sizeof options,
@@ -437,8 +436,8 @@ static enum sutra_status compare_as_hta(struct diff_analysis *self, struct sutra
     if (self->map.n || part->from_us > 0 || part->to_us > 0 || part->name || part->stream || part->category)
         return error_set(error, SUTRA_USAGE,
                          "HTA tables compare all events of a step: select only with --rank and --step");
-    TRY(sutra_hta_compare_run(job->context, job->inputs, first_of_b, job->inputs + first_of_b,
-                              job->n_inputs - first_of_b, &options, &self->hta, error));
+    TRY(sutra_hta_compare_run(job->context, job->inputs, self->n_a, job->inputs + self->n_a, job->n_inputs - self->n_a,
+                              &options, &self->hta, error));
     TRY(analysis_write_tables(&self->analysis, SUTRA_RESULT(self->hta), RANK_ALL, error));
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct result_path path;
@@ -453,7 +452,6 @@ static enum sutra_status compare_as_hta(struct diff_analysis *self, struct sutra
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
     struct diff_analysis *self = (struct diff_analysis *)analysis;
     struct job *job = &analysis->job;
-    const size_t first_of_b = self->first_of_b;
     const struct sutra_restriction *part = &analysis->restriction;
     const struct sutra_diff_options options = {.size = sizeof options,
                                                .renames = self->renames,
@@ -469,7 +467,7 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     uint64_t n_bytes = 0;
     if (self->compat == DIFF_COMPAT_HTA)
         return compare_as_hta(self, error);
-    TRY(sutra_diff_run(job->context, job->inputs, first_of_b, job->inputs + first_of_b, job->n_inputs - first_of_b,
+    TRY(sutra_diff_run(job->context, job->inputs, self->n_a, job->inputs + self->n_a, job->n_inputs - self->n_a,
                        &options, &self->diff, error));
     if (job->output)
         TRY(analysis_write_tables(analysis, SUTRA_RESULT(self->diff), RANK_ALL, error));
@@ -523,8 +521,8 @@ static void release(struct job *job) {
     struct diff_analysis *self = (struct diff_analysis *)job;
     sutra_diff_free(self->diff);
     sutra_hta_compare_free(self->hta);
-    run_inputs_free(&self->runs[0]);
-    run_inputs_free(&self->runs[1]);
+    run_free(&self->runs[0].run);
+    run_free(&self->runs[1].run);
 }
 
 /* ---- The command ---- */

@@ -20,10 +20,11 @@
 #define LABEL_WIDTH   24
 #define SKIPPED_PATHS 3 /* of a kind; of more, all but the last one */
 
-static size_t n_traces(const struct run_role *role) {
+static size_t count_traces(const struct run *run) {
     size_t n = 0;
-    for (size_t i = 0; i < role->n_windows; i++)
-        n += role->windows[i].n_traces;
+    for (size_t i = 0; i < run->n_roles; i++)
+        for (size_t k = 0; k < run->roles[i].n_windows; k++)
+            n += run->roles[i].windows[k].n_traces;
     return n;
 }
 
@@ -39,18 +40,14 @@ static void add_window(struct json_out *json, const struct run_window *window, s
     json_add_text(json, "missing", window->missing);
     json_add_open(json, "traces", '[');
     for (size_t i = 0; i < window->n_traces; i++) {
-        static const char *const gpu[] = {
-            [RUN_GPU_UNKNOWN] = "null", [RUN_GPU_NONE] = "false", [RUN_GPU_ACTIVE] = "true"};
+        static const char *const gpu[] = {"null", "false", "true"}; /* in the order of enum run_gpu */
         const struct run_trace *trace = window->traces[i];
         json_open_line(json);
         json_add_text(json, "path", trace->path);
         json_add_integer(json, "rank", trace->rank);
         json_add_text(json, "rank_source", run_source_names[trace->source]);
         json_add_text(json, "host", *trace->host ? trace->host : NULL);
-        if (trace->pid < 0)
-            json_add_text(json, "pid", NULL);
-        else
-            json_add_integer(json, "pid", trace->pid);
+        json_add_format(json, "pid", trace->pid < 0 ? "null" : "%" PRId64, trace->pid);
         json_add_format(json, "gpu", "%s", gpu[trace->gpu]);
         json_add_count(json, "bytes", trace->bytes);
         json_close_line(json);
@@ -66,14 +63,10 @@ static void add_run(struct json_out *json, const struct run *run) {
     json_add_count(json, "n_other", run->n_other);
     json_add_count(json, "n_deep", run->n_deep);
     json_add_open(json, "roles", '[');
-    for (size_t i = 0; i < run->n_roles; i++) {
-        const struct run_role *role = &run->roles[i];
+    for (const struct run_role *role = run->roles; role < run->roles + run->n_roles; role++) {
         json_open(json, '{');
         json_add_text(json, "role", role->name);
-        if (role->world_size)
-            json_add_integer(json, "world_size", role->world_size);
-        else
-            json_add_text(json, "world_size", NULL);
+        json_add_format(json, "world_size", role->world_size ? "%" PRId64 : "null", role->world_size);
         json_add_text(json, "window_source", run_window_source_names[role->window_source]);
         json_add_count(json, "default_window", role->default_window);
         json_add_open(json, "windows", '[');
@@ -84,8 +77,7 @@ static void add_run(struct json_out *json, const struct run *run) {
     }
     json_close(json, ']');
     json_add_open(json, "skipped", '[');
-    for (size_t i = 0; i < run->n_skipped; i++) {
-        const struct run_skipped *skipped = &run->skipped[i];
+    for (const struct run_skipped *skipped = run->skipped; skipped < run->skipped + run->n_skipped; skipped++) {
         json_open_line(json);
         json_add_text(json, "path", skipped->path);
         json_add_text(json, "reason", run_kinds[skipped->kind].name);
@@ -98,14 +90,18 @@ static void add_run(struct json_out *json, const struct run *run) {
 
 /* ---- Text ---- */
 
-static void print_windows(const struct run *run, unsigned role_width, unsigned label_width) {
-    size_t n = 0, n_windows = 0, missing_width = strlen("missing");
-    for (size_t i = 0; i < run->n_roles; i++)
-        n_windows += run->roles[i].n_windows;
-    printf("\n%-*s  window  %-*s  start (UTC)          %13s  %*s     bytes%s\n", (int)role_width, "role",
-           (int)label_width, "label", "ranks", (int)missing_width, "missing", run->is_scanned ? "" : "  gpu");
+static void print_windows(const struct run *run, size_t n_windows) {
+    size_t n = 0, role_most = strlen("role"), label_most = strlen("label");
     for (size_t i = 0; i < run->n_roles; i++) {
-        const struct run_role *role = &run->roles[i];
+        role_most = MAX(role_most, strlen(run->roles[i].name));
+        for (size_t k = 0; k < run->roles[i].n_windows; k++)
+            label_most = MAX(label_most, strlen(run->roles[i].windows[k].label ? run->roles[i].windows[k].label : ""));
+    }
+    const unsigned role_width = (unsigned)MIN(role_most, ROLE_WIDTH),
+                   label_width = (unsigned)MIN(label_most, LABEL_WIDTH);
+    printf("\n%-*s  window  %-*s  start (UTC)                  ranks  missing     bytes%s\n", (int)role_width, "role",
+           (int)label_width, "label", run->is_scanned ? "" : "  gpu");
+    for (const struct run_role *role = run->roles; role < run->roles + run->n_roles; role++) {
         const int64_t expected = MAX(role->world_size, (int64_t)role->n_ranks);
         for (size_t k = 0; k < role->n_windows && n < ROWS_SHOWN; k++, n++) {
             const struct run_window *window = &role->windows[k];
@@ -116,8 +112,8 @@ static void print_windows(const struct run *run, unsigned role_width, unsigned l
             name = short_text(window->label ? window->label : "-", label_width);
             shortened_print(&name, label_width);
             snprintf(ranks, sizeof ranks, "%zu of %" PRId64, window->n_traces, expected);
-            printf("  %-19s  %13s  %*s  %8s%s\n",
-                   window->begin_ns == RUN_NO_TIME ? "-" : utc_text(window->begin_ns).text, ranks, (int)missing_width,
+            printf("  %-19s  %13s  %7s  %8s%s\n",
+                   window->begin_ns == RUN_NO_TIME ? "-" : utc_text(window->begin_ns).text, ranks,
                    *window->missing ? short_text(window->missing, 12).text : "-", bytes_text(window->bytes).text,
                    run->is_scanned ? "" : "  not scanned");
         }
@@ -138,8 +134,8 @@ static void print_sources(const struct run *run) {
     unsigned before = 0;
     printf("\nranks       from ");
     for (size_t i = 0; i < run->n_roles; i++) {
+        const char *separator = "";
         unsigned sources = 0;
-        bool any = false;
         for (size_t k = 0; k < run->roles[i].n_windows; k++)
             for (size_t t = 0; t < run->roles[i].windows[k].n_traces; t++)
                 sources |= 1U << run->roles[i].windows[k].traces[t]->source;
@@ -149,8 +145,8 @@ static void print_sources(const struct run *run) {
             printf("; %s: from ", short_text(run->roles[i].name, ROLE_WIDTH).text);
         for (unsigned source = 0; source < RUN_N_SOURCES; source++)
             if (sources & 1U << source) {
-                printf("%s%s", any ? " and " : "", texts[source]);
-                any = true;
+                printf("%s%s", separator, texts[source]);
+                separator = " and ";
             }
         before = sources;
     }
@@ -161,10 +157,8 @@ static void print_default(const struct run *run) {
     printf("default     ");
     for (size_t i = 0; i < run->n_roles && i < ROWS_SHOWN; i++) {
         const struct run_role *role = &run->roles[i];
-        if (run->n_roles > 1)
-            printf("%s%s %zu", i ? ", " : "", short_text(role->name, ROLE_WIDTH).text, role->default_window);
-        else
-            printf("window %zu", role->default_window);
+        printf("%s%s %zu", i ? ", " : "", run->n_roles > 1 ? short_text(role->name, ROLE_WIDTH).text : "window",
+               role->default_window);
         if (role->default_window + 1 < role->n_windows)
             printf(" (the last with %s)",
                    counted_text(role->windows[role->default_window].n_traces, "rank", "ranks").text);
@@ -198,51 +192,37 @@ static void print_skipped(const struct run *run) {
 }
 
 static void print_run(const struct run *run) {
-    size_t n_windows = 0, traces = 0, n_ranks = 0, role_width = strlen("role"), label_width = strlen("label");
-    const struct run_role *longest = &run->roles[0];
-    for (size_t i = 0; i < run->n_roles; i++) {
-        const struct run_role *role = &run->roles[i];
+    size_t n_windows = 0, n_ranks = 0;
+    const struct run_role *longest = run->roles;
+    for (const struct run_role *role = run->roles; role < run->roles + run->n_roles; role++) {
         n_windows += role->n_windows;
-        traces += n_traces(role);
         n_ranks += role->n_ranks;
         longest = role->n_windows > longest->n_windows ? role : longest;
-        role_width = MIN(MAX(role_width, strlen(role->name)), ROLE_WIDTH);
-        for (size_t k = 0; k < role->n_windows; k++)
-            if (role->windows[k].label)
-                label_width = MIN(MAX(label_width, strlen(role->windows[k].label)), LABEL_WIDTH);
     }
     printf("%s", short_path(run->path, screen_columns() - 50).text);
     if (run->n_arguments > 1)
         printf(" and %zu more", run->n_arguments - 1);
-    printf("   %s, ", counted_text(run->n_roles, "role", "roles").text);
-    printf("%s, %s of ", counted_text(n_windows, "window", "windows").text,
-           counted_text(traces, "trace", "traces").text);
-    printf("%s; %s, %s\n", counted_text(n_ranks, "rank", "ranks").text,
-           counted_text(run->n_files, "file", "files").text, bytes_text(run->n_bytes).text);
-    print_windows(run, (unsigned)role_width, (unsigned)label_width);
+    printf("   %s, %s, %s of %s; %s, %s\n", counted_text(run->n_roles, "role", "roles").text,
+           counted_text(n_windows, "window", "windows").text, counted_text(count_traces(run), "trace", "traces").text,
+           counted_text(n_ranks, "rank", "ranks").text, counted_text(run->n_files, "file", "files").text,
+           bytes_text(run->n_bytes).text);
+    print_windows(run, n_windows);
     print_sources(run);
     print_default(run);
     print_skipped(run);
     if (run->n_arguments > 1)
         return;
-    const char *path = typed_path(run->path, 40);
-    char command[200];
-    int length = snprintf(command, sizeof command, "sutra analyze %s", path);
+    printf("Next:\n  sutra analyze %s", typed_path(run->path, 40));
     if (longest->n_windows > 1 && run->n_roles > 1)
-        length += snprintf(command + length, sizeof command - (size_t)length, " --role %.80s", longest->name);
-    if (longest->n_windows > 1)
-        snprintf(command + length, sizeof command - (size_t)length, " --window all");
-    printf("Next:\n  %s    %s\n", command, longest->n_windows > 1 ? "compare its windows" : "find the bottlenecks");
+        printf(" --role %.80s", longest->name);
+    puts(longest->n_windows > 1 ? " --window all    compare its windows" : "    find the bottlenecks");
 }
 
 enum sutra_status info_run_show(struct job *job, bool full, struct json_out *json, struct sutra_error *error) {
     struct run run = {0};
     enum sutra_status status =
         run_open(&run, job->context, (const char *const *)job->operands.words, job->operands.n, error);
-    size_t traces = 0;
-    for (size_t i = 0; i < run.n_roles && !status; i++)
-        traces += n_traces(&run.roles[i]);
-    if (!status && (full || traces <= SCANNED_MAX))
+    if (!status && (full || count_traces(&run) <= SCANNED_MAX))
         status = run_scan(&run, job->context, error);
     if (!status && run.n_roles == 0)
         status = run_no_trace(&run, error);

@@ -83,7 +83,7 @@ int job_list_inputs(struct job *job, enum trace_names names) {
             return job_use_windows(job, job->run.windows, 1);
     }
     int exit_code = is_run && names == NAMES_SNAPSHOT ? run_list_snapshots(job, &job->traces)
-                                                      : trace_list_make(&job->traces, &job->operands, names);
+                                                      : trace_list_add(&job->traces, &job->operands, names);
     job->inputs = (const char *const *)job->traces.paths;
     job->n_inputs = job->traces.n;
     return exit_code;

@@ -111,26 +111,21 @@ static enum sutra_status pair_window(struct ranks_run *run, const struct chosen_
 
 /* Pairs the files of both directories, or of the selected window of a run. */
 static int pair_folders(struct ranks_run *run) {
-    struct trace_list lists[2] = {{0}};
-    const char *const *traces = run->link->pair.traces;
+    const char *const *folders = run->link->pair.traces;
+    struct trace_list *traces = &run->job->traces;
     struct sutra_error error;
-    int exit_code = SUTRA_OK;
+    size_t n_hosts = 0;
     if (run->job->window)
         return pair_window(run, run->job->window, &error) ? message_error(&error) : SUTRA_OK;
-    for (int i = 0; i < 2 && exit_code == SUTRA_OK; i++) {
-        char *folder = (char *)traces[i]; /* struct operands has words of argv */
-        exit_code = trace_list_make(&lists[i], &(const struct operands){1, &folder}, NAMES_JSON);
+    for (int side = 0; side < 2; side++) {
+        char *folder = (char *)folders[side]; /* struct operands has words of argv */
+        n_hosts = traces->n;
+        TRY_CODE(trace_list_add(traces, &(const struct operands){1, &folder}, NAMES_JSON));
     }
-    if (exit_code == SUTRA_OK) {
-        bool mixed = paths_same_folder(traces[0], traces[1]);
-        const struct trace_files hosts = {.paths = lists[0].paths, .n = lists[0].n, .mixed = mixed},
-                                 devices = {.paths = lists[1].paths, .n = lists[1].n, .mixed = mixed};
-        if (job_plan_pair(&run->plan, &hosts, &devices, &error))
-            exit_code = message_error(&error);
-    }
-    trace_list_free(&lists[0]);
-    trace_list_free(&lists[1]);
-    return exit_code;
+    const bool mixed = paths_same_folder(folders[0], folders[1]);
+    const struct trace_files hosts = {.paths = traces->paths, .n = n_hosts, .mixed = mixed},
+                             devices = {.paths = traces->paths + n_hosts, .n = traces->n - n_hosts, .mixed = mixed};
+    return job_plan_pair(&run->plan, &hosts, &devices, &error) ? message_error(&error) : SUTRA_OK;
 }
 
 static void print_plan(const struct job_plan *plan) {

@@ -193,11 +193,6 @@ int trace_list_add(struct trace_list *list, const struct operands *operands, enu
     return exit_code;
 }
 
-int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names) {
-    *list = (struct trace_list){0};
-    return trace_list_add(list, operands, names);
-}
-
 void trace_list_free(struct trace_list *list) {
     for (size_t i = 0; i < list->n; i++)
         free(list->paths[i]);

@@ -27,11 +27,9 @@ struct trace_list {
  * ranks. */
 enum trace_names { NAMES_JSON, NAMES_SNAPSHOT, NAMES_ET, NAMES_REPORT };
 
-/* Lists the operands in their order. A directory is replaced by its files with such extensions (hidden files and
- * subdirectories are skipped), in natural order of their names. Returns SUTRA_OK, or another exit code after reporting
- * the error. The list needs trace_list_free() in any case. */
-int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names);
-/* The same, after the traces that the list has. */
+/* Appends the operands in their order to a list, which is zeroed at first. A directory is replaced by its files with
+ * such extensions (hidden files and subdirectories are skipped), in natural order of their names. Returns SUTRA_OK, or
+ * another exit code after reporting the error. The list needs trace_list_free() in any case. */
 int trace_list_add(struct trace_list *list, const struct operands *operands, enum trace_names names);
 void trace_list_free(struct trace_list *list);
 

@@ -3,6 +3,7 @@
  */
 #include "cli/runs.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,15 +25,16 @@ static int compare_paths(const void *left, const void *right, void *arg) {
     return strcmp(paths[*(const uint32_t *)left], paths[*(const uint32_t *)right]);
 }
 
-/* Makes paths, ranks and words of a window for a command. `is_named`: --window names it. */
-static enum sutra_status describe_window(const struct run *run, const struct run_role *role, size_t window,
-                                         bool is_named, struct chosen_window *chosen, struct sutra_error *error) {
+/* Makes paths, ranks and words of a window for a command. `is_named`: --window names it. The arena notes if it fails. */
+static void describe_window(const struct run *run, const struct run_role *role, size_t window, bool is_named,
+                            struct chosen_window *chosen) {
     struct arena *arena = run->arena;
     const struct run_window *of = &role->windows[window];
     const char **paths = arena_alloc(arena, of->n_traces, sizeof *paths);
     int64_t *ranks = arena_alloc(arena, of->n_traces, sizeof *ranks);
     uint32_t *sorted = arena_alloc(arena, of->n_traces, sizeof *sorted);
-    TRY(arena_status(arena, error));
+    if (arena->failed)
+        return;
     for (size_t i = 0; i < of->n_traces; i++) {
         paths[i] = of->traces[i]->file;
         ranks[i] = of->traces[i]->rank;
@@ -65,21 +67,6 @@ static enum sutra_status describe_window(const struct run *run, const struct run
         chosen->name = arena_format(arena, "%s, window %zu%s", run->path, window, label);
         chosen->text = arena_format(arena, "window %zu%s%s %zu", window, label, which, role->n_windows);
     }
-    return arena_status(arena, error);
-}
-
-static enum sutra_status list_windows(struct run_inputs *inputs, bool is_named, struct sutra_error *error) {
-    const struct run *run = &inputs->run;
-    size_t n = 0;
-    for (size_t i = 0; i < run->n_picks; i++)
-        n += run->picks[i].n;
-    inputs->windows = arena_alloc(run->arena, n, sizeof *inputs->windows);
-    TRY(arena_status(run->arena, error));
-    for (size_t i = 0; i < run->n_picks; i++)
-        for (size_t k = 0; k < run->picks[i].n; k++)
-            TRY(describe_window(run, run->picks[i].role, run->picks[i].first + k, is_named,
-                                &inputs->windows[inputs->n++], error));
-    return SUTRA_OK;
 }
 
 int run_list(struct job *job, const char *const *folders, size_t n, const struct run_selection *selection,
@@ -104,14 +91,23 @@ int run_list(struct job *job, const char *const *folders, size_t n, const struct
 int run_inputs_open(struct job *job, const struct operands *operands, const struct run_selection *selection,
                     struct run_inputs *inputs) {
     struct sutra_error error;
-    const struct run *run = &inputs->run;
-    inputs->run.skipped_folder = job->output;
-    TRY_CODE(run_list(job, (const char *const *)operands->words, operands->n, selection, &inputs->run));
-    if (list_windows(inputs, selection->window != NULL, &error))
+    struct run *run = &inputs->run;
+    size_t n = 0;
+    run->skipped_folder = job->output;
+    TRY_CODE(run_list(job, (const char *const *)operands->words, operands->n, selection, run));
+    for (const struct run_pick *pick = run->picks; pick < run->picks + run->n_picks; pick++)
+        n += pick->n;
+    inputs->windows = arena_alloc(run->arena, n, sizeof *inputs->windows);
+    if (arena_status(run->arena, &error))
         return job_fail(job, &error);
-    if (selection->needs_one_role && job->log_level <= LOG_INFO && !run_inputs_are_plain(inputs) && inputs->n == 1 &&
-        *inputs->windows[0].text) /* the headline of the verdict names the window */
-        fprintf(stderr, "sutra: %s: %s\n", run->path, inputs->windows[0].text);
+    for (const struct run_pick *pick = run->picks; pick < run->picks + run->n_picks; pick++)
+        for (size_t k = pick->first; k < pick->first + pick->n; k++)
+            describe_window(run, pick->role, k, selection->window != NULL, &inputs->windows[inputs->n++]);
+    if (arena_status(run->arena, &error))
+        return job_fail(job, &error);
+    if (selection->needs_one_role && job->log_level <= LOG_INFO && !run_inputs_are_plain(inputs) && n == 1 &&
+        *inputs->windows->text) /* the headline of the verdict names the window */
+        fprintf(stderr, "sutra: %s: %s\n", run->path, inputs->windows->text);
     return SUTRA_OK;
 }
 
@@ -136,26 +132,19 @@ int run_list_snapshots(struct job *job, struct trace_list *list) {
             exit_code = trace_list_add(list, &(struct operands){.words = &file, .n = 1}, NAMES_SNAPSHOT);
     }
     run_free(&run);
-    return list->n == 0 && exit_code == SUTRA_OK ? trace_list_make(list, &job->operands, NAMES_SNAPSHOT) : exit_code;
+    return list->n == 0 && exit_code == SUTRA_OK ? trace_list_add(list, &job->operands, NAMES_SNAPSHOT) : exit_code;
 }
 
 int run_check_output(const struct operands *operands, const char *output) {
     struct stat found;
-    char *file = output && stat(output, &found) == 0 && S_ISREG(found.st_mode) ? realpath(output, NULL) : NULL;
-    int exit_code = SUTRA_OK;
-    for (unsigned i = 0; i < operands->n && file && exit_code == SUTRA_OK; i++) {
-        char *folder = path_is_folder(operands->words[i]) ? realpath(operands->words[i], NULL) : NULL;
-        const size_t length = folder ? strlen(folder) : 0;
-        if (folder && strncmp(file, folder, length) == 0 && (file[length] == '/' || length == 1))
-            exit_code = message_fail(SUTRA_USAGE, "%s: a file of the run %s: it would be overwritten", output,
-                                     operands->words[i]);
-        free(folder);
+    char file[PATH_MAX], folder[PATH_MAX];
+    if (!output || stat(output, &found) != 0 || !S_ISREG(found.st_mode) || !realpath(output, file))
+        return SUTRA_OK;
+    for (unsigned i = 0; i < operands->n; i++) {
+        const char *word = operands->words[i];
+        const size_t length = path_is_folder(word) && realpath(word, folder) ? strlen(folder) : 0;
+        if (length > 0 && strncmp(file, folder, length) == 0 && (file[length] == '/' || length == 1))
+            return message_fail(SUTRA_USAGE, "%s: a file of the run %s: it would be overwritten", output, word);
     }
-    free(file);
-    return exit_code;
-}
-
-void run_inputs_free(struct run_inputs *inputs) {
-    run_free(&inputs->run);
-    inputs->n = 0;
+    return SUTRA_OK;
 }

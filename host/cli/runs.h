@@ -43,13 +43,12 @@ bool operands_are_run(const struct operands *operands);
 int run_list(struct job *job, const char *const *folders, size_t n, const struct run_selection *selection,
              struct run *run);
 
-/* Opens the run in the operands, and selects windows. Returns as run_list(). Call run_inputs_free() in any case. */
+/* Opens the run in the operands, and selects windows. Returns as run_list(); call run_free() in any case. */
 int run_inputs_open(struct job *job, const struct operands *operands, const struct run_selection *selection,
                     struct run_inputs *inputs);
-void run_inputs_free(struct run_inputs *inputs);
 
 /* Lists the memory snapshots of a run, if all of its files are in subdirectories; else all files of the directory that
- * may be snapshots, as trace_list_make(). Returns as run_list(). */
+ * may be snapshots, as trace_list_add(). Returns as run_list(). */
 int run_list_snapshots(struct job *job, struct trace_list *list);
 
 /* Refuses an output (may be NULL) that is an existing file below a directory in the operands: it may be a trace that is

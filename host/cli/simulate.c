@@ -440,7 +440,7 @@ static int check(struct job *job) {
     TRY_CODE(paths_check_inputs(&simulate->reference_folder, 1));
     char *folder = (char *)simulate->reference_folder; /* struct operands has words of argv */
     if (folder)
-        TRY_CODE(trace_list_make(&simulate->reference_files, &(const struct operands){1, &folder}, NAMES_ET));
+        TRY_CODE(trace_list_add(&simulate->reference_files, &(const struct operands){1, &folder}, NAMES_ET));
     return job_list_inputs(job, NAMES_ET);
 }
 

@@ -80,9 +80,7 @@ static enum sutra_status read_heads(struct job_plan *plan, const struct trace_fi
             return error_copy(error, status, &why);
         if (!status && file->head.side == side) {
             if (given->ranks)
-                file->number = given->ranks[i];
-            if (given->ranks && side == SIDE_DEVICE)
-                file->head.rank = given->ranks[i];
+                file->number = file->head.rank = given->ranks[i];
             ++*n_files;
         } else if (is_known || (!status && given->mixed && file->head.side != SIDE_UNKNOWN))
             continue;
@@ -91,10 +89,7 @@ static enum sutra_status read_heads(struct job_plan *plan, const struct trace_fi
         else if (file->head.bytes == 0)
             skip(plan, path, "is empty");
         else if (file->head.side == SIDE_UNKNOWN)
-            skip(plan, path, "no %strace by its beginning",
-                 given->mixed        ? ""
-                 : side == SIDE_HOST ? "host "
-                                     : "device ");
+            skip(plan, path, "no %s%strace by its beginning", given->mixed ? "" : kinds[side], given->mixed ? "" : " ");
         else
             skip(plan, path, "a %s trace, where %s traces are expected", kinds[file->head.side], kinds[side]);
     }

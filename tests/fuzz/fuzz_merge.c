@@ -42,7 +42,7 @@ static row_t write_rank(const struct sutra_device_trace *trace, const struct mer
     buffer_append(out, "{\"traceEvents\":[{\"ph\":\"M\"}", 26);
     for (uint32_t i = 0; i < lanes->n_processes; i++)
         n_metadata += lanes->processes[i].kind == MERGE_GPU ? 3 : 2;
-    merge_lanes_write(lanes, trace, (struct merge_name){"", "", 7}, POSITION, out);
+    merge_lanes_write(lanes, trace, "rank 7", POSITION, out);
     for (row_t event = 0; event < trace->events.n; event++)
         if (kept[event]) {
             buffer_append(out, ",\n", 2);

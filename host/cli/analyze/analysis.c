@@ -492,7 +492,7 @@ static int list_captures(struct analysis *analysis) {
     const struct run *run = &analysis->job.run.run;
     const struct operands named = {(unsigned)analysis->captures.n, (char **)analysis->captures.texts};
     const struct operands of_run = {(unsigned)run->n_captures, (char **)run->captures};
-    TRY_CODE(trace_list_make(&analysis->capture_files, &named, NAMES_JSON));
+    TRY_CODE(trace_list_add(&analysis->capture_files, &named, NAMES_JSON));
     if (analysis->kind->reads_captures && run->n_captures && analysis->job.log_level <= LOG_INFO)
         fprintf(stderr, "sutra: %s: %s used\n", run->path,
                 counted_text(run->n_captures, "capture of graphs is", "captures of graphs are").text);

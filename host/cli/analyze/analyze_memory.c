@@ -202,7 +202,7 @@ static int check(struct analysis *analysis) {
         return SUTRA_OK;
     if (!path_is_stream(self->against) && access(self->against, F_OK))
         return message_fail(SUTRA_NO_INPUT, "%s: %s", self->against, strerror(errno));
-    return trace_list_make(&self->against_list, &(struct operands){1, &self->against}, NAMES_SNAPSHOT);
+    return trace_list_add(&self->against_list, &(struct operands){1, &self->against}, NAMES_SNAPSHOT);
 }
 
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
