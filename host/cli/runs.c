@@ -74,6 +74,7 @@ int run_list(struct job *job, const char *const *folders, size_t n, const struct
     struct sutra_context *context = NULL;
     struct sutra_error error;
     job->watch.warnings = job->log_level <= LOG_WARNING; /* also before job_start() */
+    run->skipped_folder = job->output;
     enum sutra_status status = job_create_context(job, &context, &error);
     if (!status)
         status = run_open(run, context, folders, n, &error);
@@ -93,7 +94,6 @@ int run_inputs_open(struct job *job, const struct operands *operands, const stru
     struct sutra_error error;
     struct run *run = &inputs->run;
     size_t n = 0;
-    run->skipped_folder = job->output;
     TRY_CODE(run_list(job, (const char *const *)operands->words, operands->n, selection, run));
     for (const struct run_pick *pick = run->picks; pick < run->picks + run->n_picks; pick++)
         n += pick->n;
@@ -111,22 +111,10 @@ int run_inputs_open(struct job *job, const struct operands *operands, const stru
     return SUTRA_OK;
 }
 
-/* Whether no trace and no skipped file is in the directory itself. */
-static bool is_nested(const struct run *run) {
-    bool nested = run->n_arguments == 1;
-    for (size_t i = 0; i < run->n_skipped; i++)
-        nested &= strchr(run->skipped[i].path, '/') != NULL;
-    for (size_t i = 0; i < run->n_roles; i++)
-        for (size_t k = 0; k < run->roles[i].n_windows; k++)
-            for (size_t t = 0; t < run->roles[i].windows[k].n_traces; t++)
-                nested &= strchr(run->roles[i].windows[k].traces[t]->path, '/') != NULL;
-    return nested;
-}
-
 int run_list_snapshots(struct job *job, struct trace_list *list) {
-    struct run run = {.skipped_folder = job->output};
+    struct run run = {.path = NULL};
     int exit_code = run_list(job, (const char *const *)job->operands.words, job->operands.n, NULL, &run);
-    for (size_t i = 0, n = is_nested(&run) ? run.n_skipped : 0; i < n && exit_code == SUTRA_OK; i++) {
+    for (size_t i = 0, n = run.is_nested ? run.n_skipped : 0; i < n && exit_code == SUTRA_OK; i++) {
         char *file = (char *)run.skipped[i].file;
         if (run.skipped[i].kind == RUN_SNAPSHOT)
             exit_code = trace_list_add(list, &(struct operands){.words = &file, .n = 1}, NAMES_SNAPSHOT);

@@ -602,20 +602,20 @@ static bool is_plain_rank(const struct run_entry *entry) {
            (entry->trace.source == RUN_BY_NAME && trace_name_rank(entry->trace.path) == entry->trace.rank);
 }
 
-/* Whether the run is one directory with one trace per rank, and nothing but files that commands skip anyway. */
-static bool is_flat(const struct run *run) {
+/* Sets is_flat, if the run is one directory with one trace per rank, and nothing but files that commands skip anyway; and
+ * is_nested. */
+static void find_shape(struct run *run) {
     const struct inventory *inventory = run->inventory;
-    if (run->n_roles != 1 || run->roles[0].n_windows != 1 || strcmp(run->roles[0].name, "main") != 0)
-        return false;
+    run->is_flat = run->n_roles == 1 && run->roles[0].n_windows == 1 && strcmp(run->roles[0].name, "main") == 0;
+    run->is_nested = run->n_arguments == 1;
     for (uint64_t i = 0; i < inventory->n; i++) {
         const struct run_entry *entry = &inventory->entries[i];
         if (entry->settled == RUN_OTHER)
             continue;
-        if (entry->is_nested || entry->settled > RUN_MALFORMED ||
-            (entry->settled == RUN_TRACE && !entry->is_report && !is_plain_rank(entry)))
-            return false;
+        run->is_nested &= entry->is_nested;
+        run->is_flat &= !entry->is_nested && entry->settled <= RUN_MALFORMED &&
+                        (entry->settled != RUN_TRACE || entry->is_report || is_plain_rank(entry));
     }
-    return true;
 }
 
 static enum sutra_status list_skipped(struct run *run, struct sutra_error *error) {
@@ -690,7 +690,7 @@ static enum sutra_status settle(struct run *run, struct sutra_context *context, 
             traces[kept++] = traces[i];
     TRY(run_make_roles(run, &inventory->roles, &inventory->strings, traces, kept, error));
     TRY(list_skipped(run, error));
-    run->is_flat = is_flat(run);
+    find_shape(run);
     return SUTRA_OK;
 }
 

@@ -138,6 +138,7 @@ struct run {
     size_t n_skipped;
     size_t n_contradictions; /* traces whose name contains another rank than "distributedInfo" */
     bool is_flat;            /* one directory with one trace per rank: commands read its files as they always did */
+    bool is_nested;          /* all files with a kind are in subdirectories of one argument */
     bool is_scanned;         /* all traces are scanned */
     /* Paths of captures of graphs and of host traces, to open. */
     const char *const *captures;
