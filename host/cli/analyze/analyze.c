@@ -179,7 +179,7 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     self->options.restriction = &analysis->restriction;
     self->options.captures = (const char *const *)analysis->capture_files.paths;
     self->options.n_captures = analysis->capture_files.n;
-    if (analysis->by_window) {
+    if (analysis->role) {
         self->trend.options = &self->options;
         TRY(role_trend_run(analysis, &self->trend, error));
         if (!job->output)
@@ -216,18 +216,20 @@ static int report_trend(struct analysis *analysis) {
     const struct role_trend *trend = &self->trend;
     struct sutra_error error;
     enum sutra_status status = SUTRA_OK;
-    const bool is_only_role = analysis->job.run.run.n_picks == 1;
-    if (self->format == OVERVIEW_JSON && is_only_role)
+    const bool is_only_object = self->format == OVERVIEW_JSON && analysis->job.run.run.n_picks == 1;
+    if (is_only_object)
         between_roles(analysis, 0, 1);
-    if (self->format == OVERVIEW_JSON)
+    if (self->format == OVERVIEW_JSON) {
         status = role_trend_print_json(trend, &error);
-    else if (self->format == OVERVIEW_MARKDOWN)
-        status = role_trend_print_markdown(analysis, trend, self->keep_paths, &error);
-    else if (!analysis->job.quiet)
-        status = role_trend_print(analysis, trend, &error);
+    } else if (self->format == OVERVIEW_MARKDOWN) {
+        role_trend_print_markdown(analysis, trend);
+        status = print_text(trend->overview, false, self->keep_paths, &error);
+    } else if (!analysis->job.quiet) {
+        role_trend_print(analysis, trend);
+    }
     if (status)
         return message_error(&error);
-    if (self->format == OVERVIEW_JSON && is_only_role)
+    if (is_only_object)
         between_roles(analysis, 1, 1);
     const struct named_count counts[] = {{"n_windows", trend->trend.n_windows}, {"n_changes", trend->trend.n_changes}};
     TRY_CODE(analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0));
@@ -240,7 +242,7 @@ static int report(struct analysis *analysis) {
     uint64_t n_findings = 0;
     struct sutra_error error;
     enum sutra_status status = SUTRA_OK;
-    if (analysis->by_window)
+    if (analysis->role)
         return report_trend(analysis);
     if (self->format == OVERVIEW_JSON || self->format == OVERVIEW_MARKDOWN)
         status = print_text(self->overview, self->format == OVERVIEW_JSON, self->keep_paths, &error);
