@@ -138,24 +138,17 @@ static void find_medians(struct step_series *series, size_t from, size_t to) {
     }
 }
 
-/* Whether a window is nearer to the level after a difference. */
-static bool is_beyond_half(const struct point *point, double level, double difference) {
-    return (point->us - level) / difference >= 0.5;
-}
-
 /* The window at which a segment is divided, or its end. */
 static size_t find_division(struct step_series *series, size_t from, size_t to) {
     size_t found = to;
     double largest = 0;
     find_medians(series, from, to);
     for (size_t j = from + 2; j < to; j++) {
-        const struct point *point = &series->points[j];
-        const double before = point[-1].before, difference = point->after - before;
+        const double before = series->points[j - 1].before, difference = series->points[j].after - before;
         const double limit = limit_of(series, j - from, to - j, before);
-        const bool is_valid =
-            fabs(difference) > limit && (to - j > 1 || to == series->n) && is_beyond_half(point, before, difference) &&
-            (to - j == 1 || is_beyond_half(point + 1, before, difference)) &&
-            !is_beyond_half(point - 1, before, difference) && !is_beyond_half(point - 2, before, difference);
+        bool is_valid = fabs(difference) > limit && (to - j > 1 || to == series->n);
+        for (size_t k = j - 2; k < MIN(j + 2, to) && is_valid; k++) /* windows nearer to the level after j */
+            is_valid = ((series->points[k].us - before) / difference >= 0.5) == (k >= j);
         if (is_valid && (found == to || fabs(difference) / limit > largest)) {
             largest = fabs(difference) / limit;
             found = j;
@@ -175,11 +168,7 @@ static void add_change(struct trend *trend, enum trend_kind kind, size_t window,
                                                                .to_us = to_us,
                                                                .percent = (to_us / from_us - 1) * 100,
                                                                .confirmed = confirmed,
-                                                               .part = "",
-                                                               .part_us = (double)NAN,
-                                                               .operator= "",
-                                                               .kernel = "",
-                                                               .collective = ""};
+                                                               .part_us = (double)NAN};
 }
 
 /* Adds the shift and the spikes of a segment that is not divided, and sets the level of each window. */
@@ -301,16 +290,14 @@ static struct trend_findings findings_without(const struct trend_findings *of, c
     return found;
 }
 
-/* The first name in a table, sorted by the size of differences, whose difference has this sign; "": none. */
+/* The first name in a table, sorted by the size of differences, whose difference has this sign; NULL: none. */
 static const char *first_of_sign(struct trend *trend, const struct sutra_diff *diff, enum sutra_diff_table id,
                                  const char *column, double sign) {
     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(diff), id, NULL);
     for (uint64_t row = 0; row < table->n_rows; row++)
-        if (real_named(table, "device_diff_us", row) * sign > 0) {
-            const char *text = text_named(table, column, row);
-            return arena_text(&trend->arena, text, strlen(text));
-        }
-    return "";
+        if (real_named(table, "device_diff_us", row) * sign > 0)
+            return arena_format(&trend->arena, "%s", text_named(table, column, row));
+    return NULL;
 }
 
 enum sutra_status trend_set_cause(struct trend *trend, struct trend_change *change, const struct sutra_diff *diff,
@@ -319,8 +306,7 @@ enum sutra_status trend_set_cause(struct trend *trend, struct trend_change *chan
     const double sign = change->to_us - change->from_us;
     const uint64_t row = diff_cause(diff, sign);
     if (row) {
-        const char *part = text_named(steps, "part", row);
-        change->part = arena_text(&trend->arena, part, strlen(part));
+        const char *part = change->part = arena_format(&trend->arena, "%s", text_named(steps, "part", row));
         change->part_us = real_named(steps, "diff_us", row);
         if (strcmp(part, "compute") == 0 || strcmp(part, "exposed communication") == 0) {
             change->operator= first_of_sign(trend, diff, SUTRA_DIFF_OPERATORS, "name", sign);
@@ -349,11 +335,11 @@ static const char *sentence_of(struct trend *trend, const struct trend_change *c
         what = arena_format(arena, "The step takes %.1f %% %s %s window %zu%s%s", fabs(change->percent), size,
                             change->confirmed ? "since" : "in", change->window, label,
                             change->confirmed ? "" : ", the last one");
-    if (*change->part) {
+    if (change->part) {
         const char *name = strcmp(change->part, "compute") == 0 ? change->operator: change->collective;
-        cause =
-            arena_format(arena, ", %s %c%s%s%s%s", change->part, change->part_us < 0 ? '-' : '+',
-                         brief_time_text(fabs(change->part_us) * 1000).text, *name ? " (" : "", name, *name ? ")" : "");
+        cause = arena_format(arena, ", %s %c%s%s%s%s", change->part, change->part_us < 0 ? '-' : '+',
+                             brief_time_text(fabs(change->part_us) * 1000).text, name ? " (" : "", name ? name : "",
+                             name ? ")" : "");
     }
     for (size_t i = 0; i < change->new_findings.n; i++) {
         const struct trend_finding *finding = &change->new_findings.list[i];
@@ -434,8 +420,6 @@ static void select_window(struct trend *trend, size_t window, size_t *n_free) {
 }
 
 void trend_select_windows(struct trend *trend, size_t n_most) {
-    for (size_t i = 0; i < trend->n_windows; i++)
-        trend->windows[i].is_shown = false;
     select_window(trend, 0, &n_most);
     select_window(trend, trend->n_windows - 1, &n_most);
     select_window(trend, trend->baseline, &n_most);
@@ -461,19 +445,36 @@ void trend_select_windows(struct trend *trend, size_t n_most) {
 const char *const diff_decision_names[] = {
     [DIFF_PASS] = "pass", [DIFF_REGRESSION] = "regression", [DIFF_UNCLEAR] = "unclear"};
 
+uint64_t diff_cause(const struct sutra_diff *diff, double sign) {
+    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
+    double largest = 0;
+    uint64_t cause = 0;
+    for (uint64_t row = 1; row + 1 < sutra_table_rows(steps); row++) { /* between the step and the GPU activity */
+        const double difference = real_named(steps, "diff_us", row);
+        if (difference * sign > 0 && fabs(difference) > largest) {
+            largest = fabs(difference);
+            cause = row;
+        }
+    }
+    return cause;
+}
+
 /* Larger recommendations are limited to this number. */
 #define STEPS_MAX 1e9
 
 struct diff_gate diff_gate_decide(const struct sutra_diff *diff, double fail_above) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(diff, &summary);
+    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     const double a_us = summary.step_us[0], growth_us = summary.step_us[1] - a_us, noise_us = 2 * summary.step_error_us;
     const double limit_us = fail_above / 100 * a_us;
     const bool clear = fabs(growth_us) > noise_us;
+    const uint64_t cause = diff_cause(diff, growth_us);
     struct diff_gate gate = {.growth_us = growth_us,
                              .growth_percent = growth_us / a_us * 100,
                              .noise_us = noise_us,
                              .noise_percent = noise_us / a_us * 100};
+    snprintf(gate.cause, sizeof gate.cause, "%s", cause ? text_named(steps, "part", cause) : "");
     if (!summary.reliable[0] || !summary.reliable[1]) {
         const char damaged = summary.reliable[0] ? 'B' : 'A'; /* the side's defects begin with its name */
         struct sutra_trace_defect defect = {.size = sizeof defect};
@@ -495,7 +496,6 @@ struct diff_gate diff_gate_decide(const struct sutra_diff *diff, double fail_abo
         snprintf(noise, sizeof noise,
                  "noise is unknown, because %s has only one step:", summary.n_steps[0] < 2 ? "A" : "B");
     } else {
-        const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
         const double a = real_named(steps, "deviation_a_us", 0), b = real_named(steps, "deviation_b_us", 0);
         const double margin = fmax(fabs(growth_us), limit_us - growth_us); /* NaN: the other one */
         const double n_ranks = (double)MIN(summary.n_ranks[0], summary.n_ranks[1]);
@@ -507,18 +507,4 @@ struct diff_gate diff_gate_decide(const struct sutra_diff *diff, double fail_abo
              change_text(gate.growth_percent).text, noise, count_text(gate.n_steps_needed).text,
              summary.n_ranks[0] > 1 || summary.n_ranks[1] > 1 ? "rank" : "run");
     return gate;
-}
-
-uint64_t diff_cause(const struct sutra_diff *diff, double sign) {
-    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
-    double largest = 0;
-    uint64_t cause = 0;
-    for (uint64_t row = 1; row + 1 < sutra_table_rows(steps); row++) { /* between the step and the GPU activity */
-        const double difference = real_named(steps, "diff_us", row);
-        if (difference * sign > 0 && fabs(difference) > largest) {
-            largest = fabs(difference);
-            cause = row;
-        }
-    }
-    return cause;
 }

@@ -67,7 +67,7 @@ struct trend_change {
     double from_us, to_us; /* levels before and after a shift; the level and the step time of a spike */
     double percent;        /* from `from_us` to `to_us` */
     bool confirmed;        /* the segment of a shift has two or more windows */
-    /* Its cause, by sutra_diff_run() of both windows; texts are "" if unknown. */
+    /* Its cause, by sutra_diff_run() of both windows; texts are NULL if unknown. */
     const char *part; /* row of diff_steps */
     double part_us;
     const char *operator, * kernel, *collective; /* with most of the change; of compute and communication only */
@@ -108,7 +108,7 @@ enum sutra_status trend_write_sentences(struct trend *trend, struct sutra_error 
 /* The table `windows`: a row per window. The caller frees it; `failed` is set if memory ran out. */
 void trend_table(const struct trend *trend, struct sutra_table *table);
 
-/* Marks the windows that a short list shows: at most `n_most`, of the first and the last one, the baseline, the default
+/* Marks windows that a short list shows: at most `n_most` more, of the first and the last one, the baseline, the default
  * window, those next to changes, and then the latest. */
 void trend_select_windows(struct trend *trend, size_t n_most);
 
@@ -133,6 +133,7 @@ struct diff_gate {
     double growth_us, growth_percent; /* of the step time, B - A */
     double noise_us, noise_percent;   /* a smaller difference is not clear; NaN: unknown, a side has one step */
     uint64_t n_steps_needed;          /* of each rank and side, for a decision; 0: more steps do not help */
+    char cause[64];                   /* the part of the step that changed most: see diff_cause(); "": none */
     char reason[400];                 /* why the decision is DIFF_UNCLEAR, and the number of steps to record */
 };
 

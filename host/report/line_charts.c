@@ -267,7 +267,7 @@ void points_draw(const struct svg *svg, const void *chart) {
         }
     }
     /* Marks at round numbers; the axis begins at one of them, so that about six are visible. */
-    smallest = points->from_zero ? 0 : fmax(0, fmin(smallest, 0.95 * largest));
+    smallest = points->unit == UNIT_PERCENT ? 0 : fmax(0, fmin(smallest, 0.95 * largest));
     const double range = largest - smallest;
     const struct ticks ticks = ticks_make(largest, points->unit, (int)fmin(6 * largest / fmax(range, 1e-300), 120));
     const int first = (int)floor(smallest / ticks.step);

@@ -10,7 +10,7 @@
 
 struct trend_source {
     const struct trend *trend;
-    struct sutra_table windows;
+    const struct sutra_table *windows;
     struct chart_points chart; /* of the windows, without lines */
 };
 
@@ -29,8 +29,8 @@ static void show_steps(struct page *page, const void *of) {
     const struct trend_source *source = of;
     struct chart_points chart = source->chart;
     chart.lines[chart.n_lines++] =
-        (struct bar_value){table_column(&source->windows, "step_us"), "median step", COLOUR_COMPUTE};
-    chart.spread = table_column(&source->windows, "spread_us");
+        (struct bar_value){table_column(source->windows, "step_us"), "median step", COLOUR_COMPUTE};
+    chart.spread = table_column(source->windows, "spread_us");
     chart.unit = UNIT_US;
     page_chart(page, "step", "Step time by window",
                "One point per profiling window, with the spread of its steps. A vertical line precedes each change.",
@@ -47,9 +47,8 @@ static void show_shares(struct page *page, const void *of) {
                                              {SUTRA_PART_QUEUED, "launched before", COLOUR_WAIT_DEVICE},
                                              {SUTRA_PART_AFTER, "after the last activity", COLOUR_IDLE}};
     const struct trend_source *source = of;
-    const uint32_t compute = table_column(&source->windows, "compute_percent");
+    const uint32_t compute = table_column(source->windows, "compute_percent");
     struct chart_points chart = source->chart;
-    chart.from_zero = true;
     chart.unit = UNIT_PERCENT;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         double largest = 0;
@@ -64,7 +63,7 @@ static void show_shares(struct page *page, const void *of) {
         page_chart(page, "shares", "Shares of a step by window",
                    "A line per part of the step with 1 % or more in a window. A vertical line precedes each change.",
                    points_draw, &chart);
-    page_table(page, &source->windows, "Windows", "windows");
+    page_table(page, source->windows, "Windows", "windows");
 }
 
 static void show_cards(struct page *page, const void *of) {
@@ -91,37 +90,36 @@ static const struct page_section sections[] = {
     {0},
 };
 
-enum sutra_status trend_page_write(struct sutra_context *context, const struct trend *trend, const char *path,
-                                   const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
-    struct trend_source source = {.trend = trend};
+enum sutra_status trend_page_write(struct sutra_context *context, const struct trend *trend,
+                                   const struct sutra_table *windows, const char *path, const char *folder,
+                                   uint64_t *n_bytes, struct sutra_error *error) {
     struct arena arena = {0};
     struct page page;
-    char more[160] = "";
     uint64_t *marks = arena_alloc(&arena, trend->n_changes, sizeof *marks);
-    for (size_t i = 0; i < trend->n_changes && marks; i++)
+    TRY_ALLOC(marks, error);
+    for (size_t i = 0; i < trend->n_changes; i++)
         marks[i] = trend->changes[i].window;
-    trend_table(trend, &source.windows);
-    source.chart = (struct chart_points){.table = &source.windows,
-                                         .label = table_column(&source.windows, "label"),
-                                         .spread = source.windows.n_columns,
-                                         .marks = marks,
-                                         .n_marks = trend->n_changes};
-    if (strcmp(trend->role, "main") != 0) /* the name of the role of a run without roles */
-        snprintf(more, sizeof more, ", role %.100s", trend->role);
+    const struct trend_source source = {.trend = trend,
+                                        .windows = windows,
+                                        .chart = {.table = windows,
+                                                  .label = table_column(windows, "label"),
+                                                  .spread = windows->n_columns,
+                                                  .marks = marks,
+                                                  .n_marks = trend->n_changes}};
+    const bool has_roles = strcmp(trend->role, "main") != 0; /* the name of the role of a run without roles */
     const struct page_frame frame = {.title = "Step times of a run",
                                      .path = path,
-                                     .more = more,
+                                     .more = has_roles ? arena_format(&arena, ", role %.100s", trend->role) : "",
                                      .lead = trend->sentences[0],
                                      .cards = show_cards,
                                      .note = trend->no_limit,
                                      .has_no_key = true,
                                      .sections = sections};
-    enum sutra_status status = arena.failed || source.windows.failed ? error_memory(error) : SUTRA_OK;
+    enum sutra_status status = arena_status(&arena, error);
     if (!status) {
         page_open(&page, context, folder, PAGE_TREND, error);
         status = page_write(&page, &frame, &source, n_bytes);
     }
-    table_free(&source.windows);
     arena_free(&arena);
     return status;
 }

@@ -371,6 +371,17 @@ static int begin_share(struct analysis *analysis, int exit_code) {
     return SUTRA_OK;
 }
 
+/* Whether a directory has the results of n traces. */
+static bool has_results(const char *folder, size_t n) {
+    char path[SHARE_PATH_MAX + 32];
+    for (size_t i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%zu", folder, i);
+        if (access(path, F_OK) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* Ends sharing; `exit_code`: of the work. Removes the results of traces if all are present, else returns SUTRA_DATA, so
  * that missing traces can be analyzed. */
 static int end_share(struct analysis *analysis, int exit_code) {
@@ -380,15 +391,12 @@ static int end_share(struct analysis *analysis, int exit_code) {
         end_plan(analysis);
     if (!analysis->plan.combines || exit_code != SUTRA_OK)
         return exit_code;
-    for (size_t i = 0, window = 0, first = 0; i < analysis->job.traces.n; i++) {
-        const struct chosen_window *windows = analysis->job.window;
-        char path[SHARE_PATH_MAX + 32];
-        for (; analysis->role && i - first == windows[window].n; window++)
-            first += windows[window].n;
-        analysis_share_path(analysis, analysis->role ? window : i, path);
-        if (analysis->role)
-            snprintf(path + strlen(path), 32, "/%zu", i - first);
-        if (access(path, F_OK) != 0)
+    if (!analysis->role && !has_results(analysis->share_folder, analysis->job.traces.n))
+        return SUTRA_DATA;
+    for (size_t i = 0; i < analysis->job.n_windows && analysis->role; i++) {
+        char folder[SHARE_PATH_MAX];
+        analysis_share_path(analysis, i, folder);
+        if (!has_results(folder, analysis->job.window[i].n))
             return SUTRA_DATA;
     }
     remove_shared_results(analysis);
@@ -560,7 +568,7 @@ int analysis_run(struct job *job) {
     const struct analysis_kind *kind = analysis->kind;
     const struct run *run = &job->run.run;
     int exit_code = parse_restriction(analysis);
-    if (exit_code == SUTRA_OK && window_is_all(job->selection.window) && !kind->compares_windows)
+    if (exit_code == SUTRA_OK && window_is_all(job->selection.window) && !kind->between_roles)
         exit_code = message_fail(SUTRA_USAGE,
                                  "--window all: %s reads one window; 'sutra analyze RUN --window all' "
                                  "compares all",

@@ -26,12 +26,11 @@ struct analysis;
 
 /* Functions of an analysis. The struct of each analysis begins with a struct analysis. */
 struct analysis_kind {
-    const char *page;      /* PAGE.html is the report */
-    bool compares_windows; /* of a run: work() reads all windows of a role if they are selected */
-    bool reads_captures;   /* of CUDA graphs: --capture, and the ones in a run */
-    bool rereads;          /* a single trace may be read twice: a stream is copied first */
+    const char *page;    /* PAGE.html is the report */
+    bool reads_captures; /* of CUDA graphs: --capture, and the ones in a run */
+    bool rereads;        /* a single trace may be read twice: a stream is copied first */
     /* Prints what is before the i-th role of a run with several, which are analyzed one after another; i == n: after
-     * the last one. NULL: the analysis is of one role. */
+     * the last one. NULL: the analysis is of one role and window; else work() reads all windows if they are selected. */
     void (*between_roles)(const struct analysis *analysis, size_t i, size_t n);
     /* Lists the traces as the inputs of the job; NULL: by job_list_inputs(). This and check() return SUTRA_OK, or
      * another exit code after reporting the error. */
@@ -242,7 +241,6 @@ struct role_trend {
     struct trend trend;
     struct sutra_overview *overview; /* of the default window; NULL: another process combines the results */
     struct diff_gate gate;           /* from the baseline to the default window */
-    const char *gate_cause;          /* the part of the step with the largest difference; "" */
 };
 
 /* Analyzes the windows of the job. role_trend_free() is due in any case. SUTRA_DATA: no such baseline. */

@@ -272,7 +272,6 @@ static void release(struct job *job) {
 /* ---- The command ---- */
 
 static const struct analysis_kind kind = {.page = PAGE_FIRST,
-                                          .compares_windows = true,
                                           .reads_captures = true,
                                           .between_roles = between_roles,
                                           .list = list_traces,

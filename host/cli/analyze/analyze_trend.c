@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analyze/overview/overview.h"
+#include "analyze/overview/verdict.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "cli/analyze/analysis.h"
@@ -26,8 +27,7 @@
 #include "text/strings.h"
 #include "write/json.h"
 
-/* Causes are found for the last changes only, each of which reads the traces of two windows. */
-#define CAUSES_MAX 64
+#define CAUSES_MAX 64 /* each reads the traces of two windows */
 
 #define WINDOWS_SHOWN 30 /* of a table on the screen or in Markdown */
 
@@ -94,12 +94,9 @@ static enum sutra_status set_window(struct trend *trend, const struct run_window
     struct sutra_finding finding;
     double *us;
     uint64_t n;
-    *window = (struct trend_window){.label = of->label,
-                                    .name = of->label ? of->label : file,
-                                    .missing = of->missing,
-                                    .n_ranks = of->n_traces,
-                                    .step_us = (double)NAN,
-                                    .spread_us = (double)NAN};
+    *window = (struct trend_window){
+        .label = of->label, .name = of->label ? of->label : file, .missing = of->missing, .n_ranks = of->n_traces};
+    trend_window_set_steps(window, NULL, 0);
     if (of->begin_ns != RUN_NO_TIME)
         snprintf(window->start, sizeof window->start, "%.19s", utc_text(of->begin_ns).text);
     for (int part = 0; part < SUTRA_N_PARTS; part++)
@@ -179,6 +176,7 @@ static enum sutra_status compare_windows(struct analysis *analysis, size_t index
     return status;
 }
 
+/* Finds the causes of the last changes. */
 static enum sutra_status find_causes(struct analysis *analysis, struct trend *trend, struct sutra_error *error) {
     const size_t n = trend->n_changes;
     for (size_t i = n > CAUSES_MAX ? n - CAUSES_MAX : 0; i < n; i++) {
@@ -200,18 +198,6 @@ static enum sutra_status find_baseline(const struct analysis *analysis, const ch
         TRY(run_find_window(&analysis->job.run.run, role, baseline, &pick, error));
     *window = pick.first;
     return pick.n == 1 ? SUTRA_OK : error_set(error, SUTRA_USAGE, "--baseline '%s': expected one window", baseline);
-}
-
-static enum sutra_status decide_gate(struct analysis *analysis, struct role_trend *role, struct sutra_error *error) {
-    struct trend *trend = &role->trend;
-    struct sutra_diff *diff = NULL;
-    TRY(compare_windows(analysis, trend->baseline, trend->default_window, &diff, error));
-    role->gate = diff_gate_decide(diff, role->fail_above);
-    const uint64_t cause = diff_cause(diff, role->gate.growth_us);
-    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
-    role->gate_cause = arena_format(&trend->arena, "%s", cause ? text_named(steps, "part", cause) : "");
-    sutra_diff_free(diff);
-    return arena_status(&trend->arena, error);
 }
 
 enum sutra_status role_trend_run(struct analysis *analysis, struct role_trend *role, struct sutra_error *error) {
@@ -236,8 +222,12 @@ enum sutra_status role_trend_run(struct analysis *analysis, struct role_trend *r
     TRY(trend_find_changes(trend, error));
     trend_select_windows(trend, WINDOWS_SHOWN);
     TRY(find_causes(analysis, trend, error));
-    if (role->has_gate)
-        TRY(decide_gate(analysis, role, error));
+    if (role->has_gate) {
+        struct sutra_diff *diff = NULL;
+        TRY(compare_windows(analysis, trend->baseline, trend->default_window, &diff, error));
+        role->gate = diff_gate_decide(diff, role->fail_above);
+        sutra_diff_free(diff);
+    }
     return trend_write_sentences(trend, error);
 }
 
@@ -334,26 +324,6 @@ static struct trend_layout make_layout(const struct trend *trend) {
     return layout;
 }
 
-static void print_window(const struct trend *trend, const struct trend_layout *layout, size_t i) {
-    const struct trend_window *window = &trend->windows[i];
-    const struct shortened name = short_path(window->name, layout->label);
-    printf("%3s%5zu  ", window->differs ? "*" : "", i);
-    shortened_print(&name, layout->label);
-    for (size_t k = 0; k < N_COLUMNS; k++)
-        if (layout->has[k])
-            printf("%*s", columns[k].width, cell_text(trend, i, columns[k].cell, "%", "").text);
-    for (size_t k = 0, width = 0; k < window->findings.n; k++) {
-        const char *rule = window->findings.list[k].rule;
-        width += strlen(rule) + 2;
-        if (k && width > layout->findings) {
-            printf(" +%zu", window->findings.n - k);
-            break;
-        }
-        printf("%s%s", k ? ", " : "  ", rule);
-    }
-    putchar('\n');
-}
-
 static void print_table(const struct trend *trend) {
     const struct trend_layout layout = make_layout(trend);
     size_t n_hidden = 0;
@@ -363,13 +333,30 @@ static void print_table(const struct trend *trend) {
             printf("%*s", columns[k].width, columns[k].name);
     puts("  findings");
     for (size_t i = 0; i < trend->n_windows; i++) {
-        n_hidden += trend->windows[i].is_shown ? 0 : 1;
-        if (!trend->windows[i].is_shown)
+        const struct trend_window *window = &trend->windows[i];
+        const struct shortened name = short_path(window->name, layout.label);
+        if (!window->is_shown) {
+            n_hidden++;
             continue;
+        }
         if (n_hidden)
             printf("     ...  %s\n", counted_text(n_hidden, "more window", "more windows").text);
         n_hidden = 0;
-        print_window(trend, &layout, i);
+        printf("%3s%5zu  ", window->differs ? "*" : "", i);
+        shortened_print(&name, layout.label);
+        for (size_t k = 0; k < N_COLUMNS; k++)
+            if (layout.has[k])
+                printf("%*s", columns[k].width, cell_text(trend, i, columns[k].cell, "%", "").text);
+        for (size_t k = 0, width = 0; k < window->findings.n; k++) {
+            const char *rule = window->findings.list[k].rule;
+            width += strlen(rule) + 2;
+            if (k && width > layout.findings) {
+                printf(" +%zu", window->findings.n - k);
+                break;
+            }
+            printf("%s%s", k ? ", " : "  ", rule);
+        }
+        putchar('\n');
     }
 }
 
@@ -398,30 +385,22 @@ static void print_headline(const struct analysis *analysis, const struct trend *
 
 /* Compares the windows at the last shift, or else at the last spike. */
 static void print_next(const struct analysis *analysis, const struct trend *trend) {
-    const char *path = analysis->job.run.run.path;
+    const struct chosen_window *window = analysis->job.window;
     const struct trend_change *change = NULL;
-    struct buffer words = {0}; /* each with a space */
-    if (!analysis->job.window->is_one_folder)
+    struct arena words = {0};
+    if (!window->is_one_folder)
         return;
     for (size_t i = trend->n_changes; i-- > 0;)
         if (!change || (change->kind == TREND_SPIKE && trend->changes[i].kind == TREND_SHIFT))
             change = &trend->changes[i];
-    buffer_append_text(&words, change ? "sutra diff " : "sutra analyze ");
-    for (int side = 0; side < (change ? 2 : 1); side++) {
-        shell_append_word(&words, path);
-        buffer_append_text(&words, " ");
-    }
-    if (analysis->job.window->role) {
-        buffer_append_text(&words, "--role ");
-        shell_append_word(&words, trend->role);
-        buffer_append_text(&words, " ");
-    }
+    const char *run = shell_word(&words, window->run);
+    const char *role = window->role ? arena_format(&words, " --role %s", shell_word(&words, window->role)) : "";
     if (change)
-        buffer_format(&words, "--window %zu --window-b %zu ", change->before, change->window);
-    buffer_append(&words, "", 1);
-    printf("Next:\n  %s     %s\n", words.failed ? "" : words.bytes,
-           change ? "compare before and after the change" : "findings of the default window");
-    buffer_free(&words);
+        printf("Next:\n  sutra diff %s %s%s --window %zu --window-b %zu      compare before and after the change\n",
+               run, run, role, change->before, change->window);
+    else
+        printf("Next:\n  sutra analyze %s%s      findings of the default window\n", run, role);
+    arena_free(&words);
 }
 
 void role_trend_print(const struct analysis *analysis, const struct role_trend *role) {
@@ -458,26 +437,18 @@ static void add_rules(struct json_out *json, const char *name, const struct tren
     json_close(json, ']');
 }
 
-static void add_text_or_null(struct json_out *json, const char *name, const char *text) {
-    json_add_text(json, name, *text ? text : NULL);
-}
-
 static void add_window(struct json_out *json, const struct trend *trend, size_t i) {
     const struct trend_window *window = &trend->windows[i];
     json_open_line(json);
     json_add_count(json, "window", i);
     json_add_text(json, "label", window->label);
-    add_text_or_null(json, "start", window->start);
+    json_add_text(json, "start", *window->start ? window->start : NULL);
     json_add_count(json, "n_ranks", window->n_ranks);
     json_add_text(json, "missing", window->missing);
     json_add_count(json, "n_steps", window->n_steps);
     json_add_real(json, "step_us", DIGITS + 2, window->step_us);
     json_add_real(json, "spread_us", DIGITS, window->spread_us);
-    json_add_open(json, "shares", '{');
-    for (int part = 0; part < SUTRA_N_PARTS && !isnan(window->shares[0]); part++)
-        if (part != SUTRA_PART_OUTSIDE_STEP || window->shares[part] > 0)
-            json_add_real(json, sutra_verdict_part_name((enum sutra_verdict_part)part), DIGITS, window->shares[part]);
-    json_close(json, '}');
+    json_add_shares(json, isnan(window->shares[0]) ? NULL : window->shares);
     add_rules(json, "findings", &window->findings);
     json_add_real(json, "change_percent", DIGITS, window->change_percent);
     json_close_line(json);
@@ -492,11 +463,11 @@ static void add_change(struct json_out *json, const struct trend_change *change)
     json_add_real(json, "to_us", DIGITS + 2, change->to_us);
     json_add_real(json, "percent", DIGITS, change->percent);
     json_add_format(json, "confirmed", "%s", change->confirmed ? "true" : "false");
-    add_text_or_null(json, "part", change->part);
+    json_add_text(json, "part", change->part);
     json_add_real(json, "part_us", DIGITS, change->part_us);
-    add_text_or_null(json, "operator", change->operator);
-    add_text_or_null(json, "kernel", change->kernel);
-    add_text_or_null(json, "collective", change->collective);
+    json_add_text(json, "operator", change->operator);
+    json_add_text(json, "kernel", change->kernel);
+    json_add_text(json, "collective", change->collective);
     add_rules(json, "new_findings", &change->new_findings);
     add_rules(json, "gone_findings", &change->gone_findings);
     json_close_line(json);
@@ -580,10 +551,10 @@ enum sutra_status role_trend_write(struct analysis *analysis, const struct role_
     enum sutra_status status = windows.failed ? error_memory(error) : SUTRA_OK;
     if (!status)
         status = analysis_write_table(analysis, &windows, RANK_ALL, error);
-    table_free(&windows);
     if (!status && !analysis->no_report)
-        status = trend_page_write(analysis->job.context, &role->trend, analysis->job.run.run.path,
+        status = trend_page_write(analysis->job.context, &role->trend, &windows, analysis->job.run.run.path,
                                   analysis->results.path, &n_bytes, error);
+    table_free(&windows);
     analysis->job.figures.output_bytes += n_bytes;
     return status;
 }
@@ -599,7 +570,7 @@ int fail_above_parse(const char *text, double *percent) {
 
 int role_trend_report_gate(const struct analysis *analysis, const struct role_trend *role) {
     const struct diff_gate *gate = &role->gate;
-    const char *name = analysis->job.window->role, *colon = name ? ": " : "", *cause = role->gate_cause;
+    const char *name = analysis->job.window->role, *colon = name ? ": " : "", *cause = gate->cause;
     if (!role->has_gate || gate->decision == DIFF_PASS)
         return SUTRA_OK;
     name = name ? name : "";
