@@ -127,7 +127,10 @@ static double counted_median(const struct step_series *series, size_t n) {
     return (counted_us(series, upper_median_at(n)) + counted_us(series, lower_median_at(n))) / 2;
 }
 
-static void find_medians(struct step_series *series, size_t from, size_t to) {
+/* The window at which a segment is divided, or its end. Sets the medians of its windows. */
+static size_t find_division(struct step_series *series, size_t from, size_t to) {
+    size_t found = to;
+    double largest = 0;
     for (size_t i = from; i < to; i++) {
         count_windows(series, series->points[i].rank, 1);
         series->points[i].before = counted_median(series, i + 1 - from);
@@ -136,13 +139,6 @@ static void find_medians(struct step_series *series, size_t from, size_t to) {
         series->points[i].after = counted_median(series, to - i);
         count_windows(series, series->points[i].rank, (size_t)-1);
     }
-}
-
-/* The window at which a segment is divided, or its end. */
-static size_t find_division(struct step_series *series, size_t from, size_t to) {
-    size_t found = to;
-    double largest = 0;
-    find_medians(series, from, to);
     for (size_t j = from + 2; j < to; j++) {
         const double before = series->points[j - 1].before, difference = series->points[j].after - before;
         const double limit = limit_of(series, j - from, to - j, before);

@@ -10,8 +10,7 @@
 
 struct trend_source {
     const struct trend *trend;
-    const struct sutra_table *windows;
-    struct chart_points chart; /* of the windows, without lines */
+    struct chart_points chart; /* of the table of windows, without lines */
 };
 
 static void show_changes(struct page *page, const void *of) {
@@ -29,8 +28,8 @@ static void show_steps(struct page *page, const void *of) {
     const struct trend_source *source = of;
     struct chart_points chart = source->chart;
     chart.lines[chart.n_lines++] =
-        (struct bar_value){table_column(source->windows, "step_us"), "median step", COLOUR_COMPUTE};
-    chart.spread = table_column(source->windows, "spread_us");
+        (struct bar_value){table_column(source->chart.table, "step_us"), "median step", COLOUR_COMPUTE};
+    chart.spread = table_column(source->chart.table, "spread_us");
     chart.unit = UNIT_US;
     page_chart(page, "step", "Step time by window",
                "One point per profiling window, with the spread of its steps. A vertical line precedes each change.",
@@ -47,7 +46,7 @@ static void show_shares(struct page *page, const void *of) {
                                              {SUTRA_PART_QUEUED, "launched before", COLOUR_WAIT_DEVICE},
                                              {SUTRA_PART_AFTER, "after the last activity", COLOUR_IDLE}};
     const struct trend_source *source = of;
-    const uint32_t compute = table_column(source->windows, "compute_percent");
+    const uint32_t compute = table_column(source->chart.table, "compute_percent");
     struct chart_points chart = source->chart;
     chart.unit = UNIT_PERCENT;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -63,7 +62,7 @@ static void show_shares(struct page *page, const void *of) {
         page_chart(page, "shares", "Shares of a step by window",
                    "A line per part of the step with 1 % or more in a window. A vertical line precedes each change.",
                    points_draw, &chart);
-    page_table(page, source->windows, "Windows", "windows");
+    page_table(page, source->chart.table, "Windows", "windows");
 }
 
 static void show_cards(struct page *page, const void *of) {
@@ -100,7 +99,6 @@ enum sutra_status trend_page_write(struct sutra_context *context, const struct t
     for (size_t i = 0; i < trend->n_changes; i++)
         marks[i] = trend->changes[i].window;
     const struct trend_source source = {.trend = trend,
-                                        .windows = windows,
                                         .chart = {.table = windows,
                                                   .label = table_column(windows, "label"),
                                                   .spread = windows->n_columns,

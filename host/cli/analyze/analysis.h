@@ -238,14 +238,14 @@ struct role_trend {
     bool has_gate, fail_on_unclear;
     double fail_above; /* percent; NaN: no limit */
 
-    struct trend trend;
-    struct sutra_overview *overview; /* of the default window; NULL: another process combines the results */
-    struct diff_gate gate;           /* from the baseline to the default window */
+    struct sutra_overview **overview; /* becomes the one of the default window; NULL: of another process */
+
+    struct trend trend;    /* the caller frees its arena */
+    struct diff_gate gate; /* from the baseline to the default window */
 };
 
-/* Analyzes the windows of the job. role_trend_free() is due in any case. SUTRA_DATA: no such baseline. */
+/* Analyzes the windows of the job. SUTRA_DATA: no such baseline. */
 enum sutra_status role_trend_run(struct analysis *analysis, struct role_trend *role, struct sutra_error *error);
-void role_trend_free(struct role_trend *role);
 
 void role_trend_print(const struct analysis *analysis, const struct role_trend *role);
 enum sutra_status role_trend_print_json(const struct role_trend *role, struct sutra_error *error);

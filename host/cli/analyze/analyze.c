@@ -156,24 +156,10 @@ static int list_traces(struct analysis *analysis) {
     return job_list_inputs(job, analysis->names);
 }
 
-/* Writes the tables that cover all ranks, of this analysis, of operators, and of HTA; and the report. */
-static enum sutra_status write_overview(struct analysis *analysis, const struct sutra_overview *overview,
-                                        struct sutra_error *error) {
-    const struct sutra_result *const results[3] = {SUTRA_RESULT(overview),
-                                                   SUTRA_RESULT(sutra_overview_operators(overview)),
-                                                   SUTRA_RESULT(sutra_overview_companion(overview))};
-    uint64_t n_bytes = 0;
-    for (size_t i = 0; i < 3; i++)
-        TRY(analysis_write_tables(analysis, results[i], RANK_ALL, error));
-    if (!analysis->no_report)
-        TRY(sutra_report_write_overview(analysis->job.context, overview, analysis->results.path, &n_bytes, error));
-    analysis->job.figures.output_bytes += n_bytes;
-    return SUTRA_OK;
-}
-
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
     struct overview_analysis *self = (struct overview_analysis *)analysis;
     struct job *job = &analysis->job;
+    uint64_t n_bytes = 0;
     self->options.tables = job->output || analysis->is_shared;
     self->options.companion = self->options.tables ? sutra_hta_companion() : NULL;
     self->options.restriction = &analysis->restriction;
@@ -181,14 +167,25 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     self->options.n_captures = analysis->capture_files.n;
     if (analysis->role) {
         self->trend.options = &self->options;
+        self->trend.overview = &self->overview;
         TRY(role_trend_run(analysis, &self->trend, error));
-        if (!job->output)
-            return SUTRA_OK;
-        TRY(role_trend_write(analysis, &self->trend, error));
-        return write_overview(analysis, self->trend.overview, error);
+        if (job->output)
+            TRY(role_trend_write(analysis, &self->trend, error));
+    } else {
+        TRY(sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error));
     }
-    TRY(sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error));
-    return job->output ? write_overview(analysis, self->overview, error) : SUTRA_OK;
+    if (!job->output)
+        return SUTRA_OK;
+    /* The tables that cover all ranks: of this analysis, of operators, and of HTA. */
+    const struct sutra_result *const results[3] = {SUTRA_RESULT(self->overview),
+                                                   SUTRA_RESULT(sutra_overview_operators(self->overview)),
+                                                   SUTRA_RESULT(sutra_overview_companion(self->overview))};
+    for (size_t i = 0; i < 3; i++)
+        TRY(analysis_write_tables(analysis, results[i], RANK_ALL, error));
+    if (!analysis->no_report)
+        TRY(sutra_report_write_overview(job->context, self->overview, analysis->results.path, &n_bytes, error));
+    job->figures.output_bytes += n_bytes;
+    return SUTRA_OK;
 }
 
 /* Roles as one JSON object, or one screen after another. */
@@ -223,7 +220,7 @@ static int report_trend(struct analysis *analysis) {
         status = role_trend_print_json(trend, &error);
     } else if (self->format == OVERVIEW_MARKDOWN) {
         role_trend_print_markdown(analysis, trend);
-        status = print_text(trend->overview, false, self->keep_paths, &error);
+        status = print_text(self->overview, false, self->keep_paths, &error);
     } else if (!analysis->job.quiet) {
         role_trend_print(analysis, trend);
     }
@@ -266,7 +263,7 @@ static void release(struct job *job) {
     struct overview_analysis *self = (struct overview_analysis *)job;
     trace_list_free(&self->analysis.capture_files);
     sutra_overview_free(self->overview);
-    role_trend_free(&self->trend);
+    arena_free(&self->trend.trend.arena);
 }
 
 /* ---- The command ---- */

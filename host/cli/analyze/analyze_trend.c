@@ -27,7 +27,8 @@
 #include "text/strings.h"
 #include "write/json.h"
 
-#define CAUSES_MAX 64 /* each reads the traces of two windows */
+/* Causes are found for the last changes only, each of which reads the traces of two windows. */
+#define CAUSES_MAX 64
 
 #define WINDOWS_SHOWN 30 /* of a table on the screen or in Markdown */
 
@@ -36,7 +37,6 @@
 /* Several processes deal the traces of all windows, one window after another. */
 struct window_deal {
     const struct shard_plan *plan; /* of all traces */
-    bool combines;                 /* the results of all processes; else analyzes traces of this process */
     size_t first, end;             /* the window's traces in the list of all traces */
     size_t next;                   /* the next trace of this process; SIZE_MAX: none is left */
     bool is_kept;                  /* for a later window */
@@ -50,39 +50,6 @@ static bool next_in_window(void *arg, size_t *number) {
     deal->is_kept = deal->next >= deal->end;
     *number = deal->next - deal->first;
     return !deal->is_kept;
-}
-
-/* Analyzes a window. *overview is NULL if another process combines the results. */
-static enum sutra_status analyze_window(struct analysis *analysis, struct sutra_overview_options options,
-                                        struct window_deal *deal, const struct chosen_window *window,
-                                        struct sutra_overview **overview, struct sutra_error *error) {
-    struct sutra_context *context = analysis->job.context;
-    const struct shard_plan *all = context->plan;
-    struct shard_plan plan;
-    char folder[SHARE_PATH_MAX];
-    *overview = NULL;
-    if (!window->is_default) {
-        options.tables = false;
-        options.companion = NULL;
-    }
-    if (all) {
-        analysis_share_path(analysis, window->window, folder);
-        if (!path_make_own_folder(folder))
-            return error_os(error, SUTRA_NO_OUTPUT, folder, errno, "");
-        plan = (struct shard_plan){.folder = folder, .combines = deal->combines, .arg = deal};
-        if (!deal->combines && all->next) {
-            plan.next = next_in_window;
-        } else if (!deal->combines) {
-            plan.n_shards = all->n_shards;
-            plan.shard = (all->shard + all->n_shards - deal->first % all->n_shards) % all->n_shards;
-        }
-        context->plan = &plan;
-    }
-    context->window = window;
-    const enum sutra_status status = sutra_overview_run(context, window->paths, window->n, &options, overview, error);
-    context->window = NULL;
-    context->plan = all;
-    return status;
 }
 
 /* Sets the facts about a window, and the numbers of its overview, if there is one. */
@@ -117,28 +84,52 @@ static enum sutra_status set_window(struct trend *trend, const struct run_window
     return arena_status(arena, error);
 }
 
-/* Analyzes all windows; `combines`: from the results of other processes, if there are any. */
+/* Analyzes all windows; `combines`: from the results of other processes, if there are any. Only the default window has
+ * tables. */
 static enum sutra_status analyze_windows(struct analysis *analysis, struct role_trend *role, bool combines,
                                          struct sutra_error *error) {
     const struct job *job = &analysis->job;
-    struct window_deal deal = {.plan = &analysis->plan, .combines = combines};
+    struct sutra_context *context = job->context;
+    const struct shard_plan *all = context->plan;
+    struct window_deal deal = {.plan = all};
     for (size_t i = 0; i < job->n_windows; i++, deal.first = deal.end) {
         const struct chosen_window *window = &job->window[i];
-        struct sutra_overview *overview;
+        struct sutra_overview_options options = *role->options;
+        struct sutra_overview *overview = NULL;
         struct sutra_error why;
-        deal.end = deal.first + window->n;
-        enum sutra_status status = analyze_window(analysis, *role->options, &deal, window, &overview, &why);
-        if (status == SUTRA_DATA && !window->is_default && !job->options.strict) { /* it remains without steps */
-            char text[sizeof why];
-            sutra_error_text(&why, text, sizeof text);
-            if (combines)
-                context_warn(job->context, "window %zu: %s", i, text);
-        } else if (status) {
+        struct shard_plan plan;
+        char folder[SHARE_PATH_MAX], text[sizeof why];
+        deal.end += window->n;
+        if (!window->is_default) {
+            options.tables = false;
+            options.companion = NULL;
+        }
+        if (all) {
+            analysis_share_path(analysis, i, folder);
+            if (!path_make_own_folder(folder))
+                return error_os(error, SUTRA_NO_OUTPUT, folder, errno, "");
+            plan = (struct shard_plan){.folder = folder, .combines = combines, .arg = &deal};
+            if (!combines && all->next) {
+                plan.next = next_in_window;
+            } else if (!combines) {
+                plan.n_shards = all->n_shards;
+                plan.shard = (all->shard + all->n_shards - deal.first % all->n_shards) % all->n_shards;
+            }
+            context->plan = &plan;
+        }
+        context->window = window;
+        enum sutra_status status = sutra_overview_run(context, window->paths, window->n, &options, &overview, &why);
+        context->window = NULL;
+        context->plan = all;
+        if (status && (status != SUTRA_DATA || window->is_default || job->options.strict))
             return error_copy(error, status, &why);
+        if (status && combines) { /* the window remains without steps */
+            sutra_error_text(&why, text, sizeof text);
+            context_warn(context, "window %zu: %s", i, text);
         }
         status = set_window(&role->trend, &analysis->role->windows[i], overview, &role->trend.windows[i], error);
         if (window->is_default)
-            role->overview = overview;
+            *role->overview = overview;
         else
             sutra_overview_free(overview);
         TRY(status);
@@ -176,20 +167,6 @@ static enum sutra_status compare_windows(struct analysis *analysis, size_t index
     return status;
 }
 
-/* Finds the causes of the last changes. */
-static enum sutra_status find_causes(struct analysis *analysis, struct trend *trend, struct sutra_error *error) {
-    const size_t n = trend->n_changes;
-    for (size_t i = n > CAUSES_MAX ? n - CAUSES_MAX : 0; i < n; i++) {
-        struct trend_change *change = &trend->changes[i];
-        struct sutra_diff *diff = NULL;
-        TRY(compare_windows(analysis, change->before, change->window, &diff, error));
-        const enum sutra_status status = trend_set_cause(trend, change, diff, error);
-        sutra_diff_free(diff);
-        TRY(status);
-    }
-    return SUTRA_OK;
-}
-
 static enum sutra_status find_baseline(const struct analysis *analysis, const char *baseline, size_t *window,
                                        struct sutra_error *error) {
     const struct run_role *role = analysis->role;
@@ -203,6 +180,7 @@ static enum sutra_status find_baseline(const struct analysis *analysis, const ch
 enum sutra_status role_trend_run(struct analysis *analysis, struct role_trend *role, struct sutra_error *error) {
     const struct shard_plan *plan = analysis->job.context->plan;
     struct trend *trend = &role->trend;
+    struct sutra_diff *diff;
     trend->role = analysis->role->name;
     trend->n_windows = analysis->job.n_windows;
     trend->default_window = analysis->role->default_window;
@@ -221,19 +199,19 @@ enum sutra_status role_trend_run(struct analysis *analysis, struct role_trend *r
     TRY(analyze_windows(analysis, role, true, error));
     TRY(trend_find_changes(trend, error));
     trend_select_windows(trend, WINDOWS_SHOWN);
-    TRY(find_causes(analysis, trend, error));
+    for (size_t i = trend->n_changes - MIN(trend->n_changes, CAUSES_MAX); i < trend->n_changes; i++) {
+        struct trend_change *change = &trend->changes[i];
+        TRY(compare_windows(analysis, change->before, change->window, &diff, error));
+        const enum sutra_status status = trend_set_cause(trend, change, diff, error);
+        sutra_diff_free(diff);
+        TRY(status);
+    }
     if (role->has_gate) {
-        struct sutra_diff *diff = NULL;
         TRY(compare_windows(analysis, trend->baseline, trend->default_window, &diff, error));
         role->gate = diff_gate_decide(diff, role->fail_above);
         sutra_diff_free(diff);
     }
     return trend_write_sentences(trend, error);
-}
-
-void role_trend_free(struct role_trend *role) {
-    sutra_overview_free(role->overview);
-    arena_free(&role->trend.arena);
 }
 
 /* ---- Cells of the table on the screen and in Markdown ---- */
@@ -244,7 +222,7 @@ enum cell { CELL_STEP = SUTRA_N_PARTS, CELL_SPREAD, CELL_CHANGE };
 static const struct {
     int cell; /* a part of the step, or enum cell */
     const char *name;
-    int width; /* on the screen, right-aligned */
+    unsigned width; /* on the screen, right-aligned */
 } columns[] = {{CELL_STEP, "step", 9},
                {CELL_SPREAD, "spread", 8},
                {CELL_CHANGE, "change", 8},
@@ -292,24 +270,18 @@ static struct figure cell_text(const struct trend *trend, size_t i, int cell, co
 #define TREND_INDENT     9
 #define EXTRA_PART_SHARE 5.0 /* percent: other parts have a column from this share on, if it fits */
 
-/* The layout of the table. */
-struct trend_layout {
-    unsigned label, findings; /* widths */
-    bool has[N_COLUMNS];
-};
-
-static struct trend_layout make_layout(const struct trend *trend) {
-    struct trend_layout layout = {.label = (unsigned)strlen("label")};
+static void print_table(const struct trend *trend) {
+    unsigned label_width = (unsigned)strlen("label"), finding_width;
+    bool has[N_COLUMNS] = {false};
     for (size_t i = 0; i < trend->n_windows; i++)
         if (trend->windows[i].is_shown)
-            layout.label = MAX(layout.label, short_text(trend->windows[i].name, LABEL_COLUMNS).n_columns);
-    unsigned used = (unsigned)strlen("  window  ") + layout.label + 2;
+            label_width = MAX(label_width, short_text(trend->windows[i].name, LABEL_COLUMNS).n_columns);
+    unsigned used = (unsigned)strlen("  window  ") + label_width + 2;
     for (size_t k = 0; k < N_COLUMNS; k++) {
-        const unsigned width = (unsigned)columns[k].width;
         for (size_t i = 0; i < trend->n_windows && k >= MAIN_COLUMNS; i++)
-            layout.has[k] |= trend->windows[i].shares[columns[k].cell] >= EXTRA_PART_SHARE;
-        layout.has[k] = k < MAIN_COLUMNS || (layout.has[k] && used + width + FINDING_COLUMNS <= screen_columns());
-        used += layout.has[k] ? width : 0;
+            has[k] |= trend->windows[i].shares[columns[k].cell] >= EXTRA_PART_SHARE;
+        has[k] = k < MAIN_COLUMNS || (has[k] && used + columns[k].width + FINDING_COLUMNS <= screen_columns());
+        used += has[k] ? columns[k].width : 0;
     }
     /* A terminal without room for a finding shows neither spread nor host. */
     const bool is_terminal = screen_shows("-");
@@ -317,24 +289,20 @@ static struct trend_layout make_layout(const struct trend *trend) {
     const bool is_narrow = is_terminal && used + n_min > screen_columns();
     for (size_t k = 0; k < N_COLUMNS && is_narrow; k++)
         if (columns[k].cell == CELL_SPREAD || columns[k].cell == SUTRA_PART_HOST) {
-            layout.has[k] = false;
-            used -= (unsigned)columns[k].width;
+            has[k] = false;
+            used -= columns[k].width;
         }
-    layout.findings = MAX(screen_columns(), used + n_min) - used;
-    return layout;
-}
+    finding_width = MAX(screen_columns(), used + n_min) - used;
 
-static void print_table(const struct trend *trend) {
-    const struct trend_layout layout = make_layout(trend);
     size_t n_hidden = 0;
-    printf("  window  %-*s", (int)layout.label, "label");
+    printf("  window  %-*s", (int)label_width, "label");
     for (size_t k = 0; k < N_COLUMNS; k++)
-        if (layout.has[k])
-            printf("%*s", columns[k].width, columns[k].name);
+        if (has[k])
+            printf("%*s", (int)columns[k].width, columns[k].name);
     puts("  findings");
     for (size_t i = 0; i < trend->n_windows; i++) {
         const struct trend_window *window = &trend->windows[i];
-        const struct shortened name = short_path(window->name, layout.label);
+        const struct shortened name = short_path(window->name, label_width);
         if (!window->is_shown) {
             n_hidden++;
             continue;
@@ -343,14 +311,14 @@ static void print_table(const struct trend *trend) {
             printf("     ...  %s\n", counted_text(n_hidden, "more window", "more windows").text);
         n_hidden = 0;
         printf("%3s%5zu  ", window->differs ? "*" : "", i);
-        shortened_print(&name, layout.label);
+        shortened_print(&name, label_width);
         for (size_t k = 0; k < N_COLUMNS; k++)
-            if (layout.has[k])
-                printf("%*s", columns[k].width, cell_text(trend, i, columns[k].cell, "%", "").text);
+            if (has[k])
+                printf("%*s", (int)columns[k].width, cell_text(trend, i, columns[k].cell, "%", "").text);
         for (size_t k = 0, width = 0; k < window->findings.n; k++) {
             const char *rule = window->findings.list[k].rule;
             width += strlen(rule) + 2;
-            if (k && width > layout.findings) {
+            if (k && width > finding_width) {
                 printf(" +%zu", window->findings.n - k);
                 break;
             }
@@ -358,29 +326,6 @@ static void print_table(const struct trend *trend) {
         }
         putchar('\n');
     }
-}
-
-/* "2 ranks in run   7 windows of 4 steps, 2026-11-28 04:24:30 to 04:30:30" */
-static void print_headline(const struct analysis *analysis, const struct trend *trend) {
-    const size_t date = strlen("2026-11-28 ");
-    const char *first = trend->windows[0].start, *last = trend->windows[trend->n_windows - 1].start;
-    uint64_t n_steps_min = UINT64_MAX, n_steps_max = 0;
-    size_t n_ranks = 0;
-    for (size_t i = 0; i < trend->n_windows; i++) {
-        n_ranks = MAX(trend->windows[i].n_ranks, n_ranks);
-        n_steps_min = MIN(trend->windows[i].n_steps, n_steps_min);
-        n_steps_max = MAX(trend->windows[i].n_steps, n_steps_max);
-    }
-    printf("%s in %s   %s%s", counted_text(n_ranks, "rank", "ranks").text,
-           short_path(analysis->job.run.run.path, 40).text, counted_text(trend->n_windows, "window", "windows").text,
-           n_steps_max ? " of " : " without steps");
-    if (n_steps_min != n_steps_max)
-        printf("%s to ", count_text(n_steps_min).text);
-    if (n_steps_max)
-        printf("%s", counted_text(n_steps_max, "step", "steps").text);
-    if (*first && *last && trend->n_windows > 1)
-        printf(", %s to %s", first, strncmp(first, last, date) == 0 ? last + date : last);
-    puts("\n");
 }
 
 /* Compares the windows at the last shift, or else at the last spike. */
@@ -405,16 +350,34 @@ static void print_next(const struct analysis *analysis, const struct trend *tren
 
 void role_trend_print(const struct analysis *analysis, const struct role_trend *role) {
     const struct trend *trend = &role->trend;
+    const size_t date = strlen("2026-11-28 ");
+    const char *first = trend->windows[0].start, *last = trend->windows[trend->n_windows - 1].start;
+    uint64_t n_steps_min = UINT64_MAX, n_steps_max = 0;
+    size_t n_ranks = 0;
     bool differs = false;
-    print_headline(analysis, trend);
+    for (size_t i = 0; i < trend->n_windows; i++) {
+        n_ranks = MAX(trend->windows[i].n_ranks, n_ranks);
+        n_steps_min = MIN(trend->windows[i].n_steps, n_steps_min);
+        n_steps_max = MAX(trend->windows[i].n_steps, n_steps_max);
+        differs |= trend->windows[i].differs;
+    }
+    /* "2 ranks in run   7 windows of 4 steps, 2026-11-28 04:24:30 to 04:30:30" */
+    printf("%s in %s   %s%s", counted_text(n_ranks, "rank", "ranks").text,
+           short_path(analysis->job.run.run.path, 40).text, counted_text(trend->n_windows, "window", "windows").text,
+           n_steps_max ? " of " : " without steps");
+    if (n_steps_min != n_steps_max)
+        printf("%s to ", count_text(n_steps_min).text);
+    if (n_steps_max)
+        printf("%s", counted_text(n_steps_max, "step", "steps").text);
+    if (*first && *last && trend->n_windows > 1)
+        printf(", %s to %s", first, strncmp(first, last, date) == 0 ? last + date : last);
+    puts("\n");
     for (size_t k = 0; k < trend->n_sentences; k++) {
         printf("%-*s", TREND_INDENT, k ? "" : "TREND");
         wrapped_print(trend->sentences[k], TREND_INDENT, TREND_INDENT);
     }
     putchar('\n');
     print_table(trend);
-    for (size_t k = 0; k < trend->n_windows; k++)
-        differs |= trend->windows[k].differs;
     if (trend->no_limit)
         printf("  %s", trend->no_limit);
     else
@@ -479,7 +442,7 @@ enum sutra_status role_trend_print_json(const struct role_trend *role, struct su
     struct json_out json = {.text = &text, .indent = 2};
     char *verdict;
     size_t length;
-    TRY(sutra_overview_json(role->overview, &verdict, &length, error));
+    TRY(sutra_overview_json(*role->overview, &verdict, &length, error));
     json_open(&json, '{');
     json_add_text(&json, "role", trend->role);
     json_add_real(&json, "noise_us", DIGITS, trend->noise_us);
