@@ -45,7 +45,10 @@ struct window_deal {
 /* The next trace of this process in the window. */
 static bool next_in_window(void *arg, size_t *number) {
     struct window_deal *deal = arg;
-    if (!deal->is_kept && !deal->plan->next(deal->plan->arg, &deal->next))
+    const struct shard_plan *plan = deal->plan;
+    if (!deal->is_kept && !plan->next)
+        deal->next += plan->n_shards;
+    else if (!deal->is_kept && !plan->next(plan->arg, &deal->next))
         deal->next = SIZE_MAX;
     deal->is_kept = deal->next >= deal->end;
     *number = deal->next - deal->first;
@@ -91,7 +94,7 @@ static enum sutra_status analyze_windows(struct analysis *analysis, struct role_
     const struct job *job = &analysis->job;
     struct sutra_context *context = job->context;
     const struct shard_plan *all = context->plan;
-    struct window_deal deal = {.plan = all};
+    struct window_deal deal = {.plan = all, .next = analysis->plan.shard, .is_kept = !analysis->plan.next};
     for (size_t i = 0; i < job->n_windows; i++, deal.first = deal.end) {
         const struct chosen_window *window = &job->window[i];
         struct sutra_overview_options options = *role->options;
@@ -108,13 +111,8 @@ static enum sutra_status analyze_windows(struct analysis *analysis, struct role_
             analysis_share_path(analysis, i, folder);
             if (!path_make_own_folder(folder))
                 return error_os(error, SUTRA_NO_OUTPUT, folder, errno, "");
-            plan = (struct shard_plan){.folder = folder, .combines = combines, .arg = &deal};
-            if (!combines && all->next) {
-                plan.next = next_in_window;
-            } else if (!combines) {
-                plan.n_shards = all->n_shards;
-                plan.shard = (all->shard + all->n_shards - deal.first % all->n_shards) % all->n_shards;
-            }
+            plan = (struct shard_plan){
+                .folder = folder, .next = combines ? NULL : next_in_window, .arg = &deal, .combines = combines};
             context->plan = &plan;
         }
         context->window = window;
