@@ -108,8 +108,8 @@ enum sutra_status trend_write_sentences(struct trend *trend, struct sutra_error 
 /* The table `windows`: a row per window. The caller frees it; `failed` is set if memory ran out. */
 void trend_table(const struct trend *trend, struct sutra_table *table);
 
-/* Marks windows that a short list shows: at most `n_most` more, of the first and the last one, the baseline, the default
- * window, those next to changes, and then the latest. */
+/* Marks windows for a short list: at most `n_most` more, of the first and the last one, the baseline, the default
+ * window, the windows next to changes, and then the latest. */
 void trend_select_windows(struct trend *trend, size_t n_most);
 
 /*

@@ -30,7 +30,8 @@ struct analysis_kind {
     bool reads_captures; /* of CUDA graphs: --capture, and the ones in a run */
     bool rereads;        /* a single trace may be read twice: a stream is copied first */
     /* Prints what is before the i-th role of a run with several, which are analyzed one after another; i == n: after
-     * the last one. NULL: the analysis is of one role and window; else work() reads all windows if they are selected. */
+     * the last one. NULL: the analysis is of one role and one window; else work() reads all windows if they are
+     * selected. */
     void (*between_roles)(const struct analysis *analysis, size_t i, size_t n);
     /* Lists the traces as the inputs of the job; NULL: by job_list_inputs(). This and check() return SUTRA_OK, or
      * another exit code after reporting the error. */
