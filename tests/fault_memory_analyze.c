@@ -601,7 +601,13 @@ static enum sutra_status make_trend(struct run *run, struct trend *trend, struct
         TRY(trend_set_cause(trend, &trend->changes[i], diff, error));
     TRY(trend_write_sentences(trend, error));
     run->result = (long)(trend->n_changes + strlen(trend->sentences[0]));
-    return trend_page_write(run->context, trend, "run", run->folder, NULL, error);
+    struct sutra_table windows;
+    trend_table(trend, &windows);
+    enum sutra_status status = windows.failed ? error_memory(error) : SUTRA_OK;
+    if (!status)
+        status = trend_page_write(run->context, trend, &windows, "run", run->folder, NULL, error);
+    table_free(&windows);
+    return status;
 }
 
 static enum sutra_status report_trend(struct run *run, struct sutra_error *error) {

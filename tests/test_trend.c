@@ -236,7 +236,6 @@ static void windows_differ_from_the_baseline_beyond_the_limit(void **state) {
 
 static void short_list_contains_ends_and_windows_next_to_changes(void **state) {
     double us[60];
-    bool shown[60];
     struct trend trend;
     size_t n = 0;
     for (size_t i = 0; i < 60; i++)
@@ -244,15 +243,15 @@ static void short_list_contains_ends_and_windows_next_to_changes(void **state) {
     make_trend(&trend, us, 60, 4, 0);
     find_changes(&trend);
     assert_string_equal(changes_text(&trend), "shift 40");
-    trend_select_windows(&trend, 10, shown);
+    trend_select_windows(&trend, 10);
     for (size_t i = 0; i < 60; i++) {
-        n += shown[i];
-        assert_int_equal(shown[i], i == 0 || i == 39 || i == 40 || i == 41 || i >= 54);
+        n += trend.windows[i].is_shown;
+        assert_int_equal(trend.windows[i].is_shown, i == 0 || i == 39 || i == 40 || i == 41 || i >= 54);
     }
     assert_int_equal(n, 10);
-    trend_select_windows(&trend, 60, shown);
+    trend_select_windows(&trend, 60);
     for (size_t i = 0; i < 60; i++)
-        assert_true(shown[i]);
+        assert_true(trend.windows[i].is_shown);
     arena_free(&trend.arena);
 }
 

@@ -230,7 +230,7 @@ static void print_page(const struct sutra_diff *diff, const struct diff_names *n
     putchar('\n');
     print_verdict(diff, &summary, gate);
     if (!summary.reliable[0] || !summary.reliable[1])
-        wrapped_print(diff_gate_reason(diff, gate).text, 0, 0);
+        wrapped_print(gate->reason, 0, 0);
     if (summary.outside_us[0] > 0 || summary.outside_us[1] > 0)
         printf("GPU activity before the first step is skipped: %s of A, %s of B\n",
                time_text(summary.outside_us[0]).text, time_text(summary.outside_us[1]).text);
@@ -290,7 +290,7 @@ static void print_markdown(const struct sutra_diff *diff, const struct diff_name
     sutra_diff_summary(diff, &summary);
     printf("**%s**\n", summary.sentence);
     if (gate->decision == DIFF_UNCLEAR)
-        printf("\n%s\n", diff_gate_reason(diff, gate).text);
+        printf("\n%s\n", gate->reason);
     putchar('\n');
     for (int side = 0; side < 2; side++) {
         printf("%s ", side ? ", B:" : "A:");
@@ -486,9 +486,9 @@ static int report_gate(const struct diff_analysis *self, const struct sutra_diff
                             summary->has_steps[1] ? "a step of B takes" : "B takes", time_text(gate->growth_us).text,
                             gate->growth_percent, self->fail_above_percent);
     if (gate->decision == DIFF_UNCLEAR && self->fail_on_unclear)
-        return message_fail(SUTRA_STRICT, "%s", diff_gate_reason(self->diff, gate).text);
+        return message_fail(SUTRA_STRICT, "%s", gate->reason);
     if (gate->decision == DIFF_UNCLEAR && self->fail_above)
-        message_warn("%s", diff_gate_reason(self->diff, gate).text);
+        message_warn("%s", gate->reason);
     return SUTRA_OK;
 }
 

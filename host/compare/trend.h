@@ -56,6 +56,7 @@ struct trend_window {
     struct trend_findings findings;
     double change_percent; /* of the step time, from the baseline; NaN: unknown */
     bool differs;          /* from the baseline, beyond the limit */
+    bool is_shown;         /* in a short list of windows */
 };
 
 enum trend_kind { TREND_SHIFT, TREND_SPIKE };
@@ -64,8 +65,9 @@ struct trend_change {
     enum trend_kind kind;
     size_t window, before; /* the changed window, and the one to compare it with: an adjacent one that is no spike */
     double from_us, to_us; /* levels before and after a shift; the level and the step time of a spike */
+    double percent;        /* from `from_us` to `to_us` */
     bool confirmed;        /* the segment of a shift has two or more windows */
-    /* Its cause, by sutra_diff_run() of both windows; texts are "" if unknown. */
+    /* Its cause, by sutra_diff_run() of both windows; texts are NULL if unknown. */
     const char *part; /* row of diff_steps */
     double part_us;
     const char *operator, * kernel, *collective; /* with most of the change; of compute and communication only */
@@ -79,6 +81,7 @@ struct trend {
     size_t n_windows;
     double noise_us;      /* NaN: unknown, so no change is reported */
     double limit_percent; /* smaller shifts are not reported in a series of this length and noise; NaN: none is */
+    const char *no_limit; /* why the limit is unknown: a sentence; NULL: it is known */
     struct trend_change *changes; /* ascending by window */
     size_t n_changes;
     size_t baseline, default_window;
@@ -102,15 +105,12 @@ enum sutra_status trend_set_cause(struct trend *trend, struct trend_change *chan
  *     finding: DATA LOADING (18.8 %). */
 enum sutra_status trend_write_sentences(struct trend *trend, struct sutra_error *error);
 
-/* Why the limit is unknown: a sentence; "": it is known. */
-const char *trend_no_limit(const struct trend *trend);
-
 /* The table `windows`: a row per window. The caller frees it; `failed` is set if memory ran out. */
 void trend_table(const struct trend *trend, struct sutra_table *table);
 
-/* Marks the windows that a short list shows: at most `n_most`, of the first and the last one, the baseline, the default
- * window, those next to changes, and then the latest. `shown` has an element per window. */
-void trend_select_windows(const struct trend *trend, size_t n_most, bool *shown);
+/* Marks windows for a short list: at most `n_most` more, of the first and the last one, the baseline, the default
+ * window, the windows next to changes, and then the latest. */
+void trend_select_windows(struct trend *trend, size_t n_most);
 
 /*
  * ---- The gate: whether the step time regressed from A to B, for continuous integration ----
@@ -133,16 +133,12 @@ struct diff_gate {
     double growth_us, growth_percent; /* of the step time, B - A */
     double noise_us, noise_percent;   /* a smaller difference is not clear; NaN: unknown, a side has one step */
     uint64_t n_steps_needed;          /* of each rank and side, for a decision; 0: more steps do not help */
+    char cause[64];                   /* the part of the step that changed most: see diff_cause(); "": none */
+    char reason[400];                 /* why the decision is DIFF_UNCLEAR, and the number of steps to record */
 };
 
 /* `fail_above` in percent; NaN: no limit, so only the sign of the difference is to be decided. */
 struct diff_gate diff_gate_decide(const struct sutra_diff *diff, double fail_above);
-
-/* Why the decision is DIFF_UNCLEAR, and the number of steps to record. */
-struct diff_reason {
-    char text[400];
-};
-struct diff_reason diff_gate_reason(const struct sutra_diff *diff, const struct diff_gate *gate);
 
 /* The row of the table diff_steps with the part of a step that has the largest difference of this sign; 0: none. */
 uint64_t diff_cause(const struct sutra_diff *diff, double sign);

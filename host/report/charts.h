@@ -173,8 +173,7 @@ struct chart_points {
     uint32_t spread;       /* column: half the height of a bar through each point of the first line; n_columns: none */
     const uint64_t *marks; /* rows with a vertical line */
     size_t n_marks;
-    bool from_zero; /* the axis of values begins at 0, else near the smallest value */
-    enum unit unit;
+    enum unit unit; /* UNIT_PERCENT: the axis of values begins at 0, else near the smallest value */
 };
 chart_draw points_draw;
 

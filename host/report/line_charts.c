@@ -59,13 +59,13 @@ static void begin_path(const struct plot *plot, int colour) {
     out_add(svg_out(plot->svg), " ");
 }
 
-/* Horizontal lines and their values, from `left` to the right border. */
-static void draw_value_axis(const struct svg *svg, const struct ticks *ticks, double left, double bottom,
-                            double scale) {
-    for (int i = 0; i < ticks->n; i++) {
+/* Horizontal lines and their values, from `left` to the right border: `n` marks, from the mark `first` on. */
+static void draw_value_axis(const struct svg *svg, const struct ticks *ticks, int first, int n, double left,
+                            double bottom, double scale) {
+    for (int i = 0; i < n; i++) {
         double y = bottom - i * ticks->step * scale;
         svg_line(svg, i ? "grid" : "base", left, y, svg->width - 2, y);
-        svg_text(svg, "small", ANCHOR_END, left - 6, y + 4, name_of(ticks_text(ticks, i).text), 0);
+        svg_text(svg, "small", ANCHOR_END, left - 6, y + 4, name_of(ticks_text(ticks, first + i).text), 0);
     }
 }
 
@@ -108,7 +108,7 @@ void lines_draw(const struct svg *svg, const void *chart) {
         snprintf(head, sizeof head, "rank %lld, stream %lld: at most %s", (long long)series->rank,
                  (long long)series->stream, shown_decimal(largest, 0).text);
         svg_text(svg, "strong", ANCHOR_START, 0, top + 14, name_of(head), svg->width);
-        draw_value_axis(svg, &values, PANEL_LEFT, plot.bottom, plot.scale);
+        draw_value_axis(svg, &values, 0, values.n, PANEL_LEFT, plot.bottom, plot.scale);
         begin_path(&plot, COLOUR_WAIT_DEVICE);
         svg_number(svg, plot.bottom);
         out_add(out, "V");
@@ -168,7 +168,7 @@ void areas_draw(const struct svg *svg, const void *chart) {
     svg_begin(svg, plot.bottom + 24);
     svg_legend(svg, entries, n_entries, true);
     svg_axis(svg, &ends, AREAS_LEFT, plot.width * (ends.end > 0 ? 1 : 0), top, plot.bottom);
-    draw_value_axis(svg, &values, AREAS_LEFT, plot.bottom, plot.scale);
+    draw_value_axis(svg, &values, 0, values.n, AREAS_LEFT, plot.bottom, plot.scale);
     for (int i = 0; i < areas->n_layers; i++) {
         if (!is_drawn[i])
             continue;
@@ -196,39 +196,33 @@ void areas_draw(const struct svg *svg, const void *chart) {
 struct point_plot {
     const struct svg *svg;
     const struct chart_points *points;
-    double left, step, bottom, base, scale;
+    double step, bottom, base, scale;
 };
 
 static double x_of_row(const struct point_plot *plot, uint64_t row) {
-    return plot->left + plot->step * ((double)row + 0.5);
+    return POINTS_LEFT + plot->step * ((double)row + 0.5);
 }
 
 static double y_of_value(const struct point_plot *plot, double value) {
     return plot->bottom - (value - plot->base) * plot->scale;
 }
 
-static double value_of_point(const struct point_plot *plot, int line, uint64_t row) {
-    return table_get_real(plot->points->table, plot->points->lines[line].column, row);
-}
-
 /* Draws one line; a row that is at the same pixel as the one before it is skipped. */
-static void draw_line(const struct point_plot *plot, int line) {
+static void draw_line(const struct point_plot *plot, const struct bar_value *line) {
     const struct svg *svg = plot->svg;
-    const int colour = plot->points->lines[line].colour;
     struct text_out *out = svg_out(svg);
     bool is_open = false, is_joined = false;
     double last_x = -1, last_y = -1;
-    svg->markup->used[colour] = true;
+    svg->markup->used[line->colour] = true;
     for (uint64_t row = 0; row < plot->points->table->n_rows; row++) {
-        const double value = value_of_point(plot, line, row), x = x_of_row(plot, row), y = y_of_value(plot, value);
-        if (!isfinite(value)) {
-            is_joined = false;
-            continue;
-        }
-        if (is_joined && fabs(x - last_x) < 0.25 && fabs(y - last_y) < 0.25)
+        const double value = table_get_real(plot->points->table, line->column, row);
+        const double x = x_of_row(plot, row), y = y_of_value(plot, value);
+        is_joined &= isfinite(value) != 0;
+        if (!isfinite(value) || (is_joined && fabs(x - last_x) < 0.25 && fabs(y - last_y) < 0.25))
             continue;
         if (!is_open)
-            out_format(out, "<path fill=\"none\" stroke=\"var(--%s)\" stroke-width=\"1.5\" d=\"", svg_colour(colour));
+            out_format(out, "<path fill=\"none\" stroke=\"var(--%s)\" stroke-width=\"1.5\" d=\"",
+                       svg_colour(line->colour));
         out_add(out, is_joined ? "L" : "M");
         svg_number(svg, x);
         out_add(out, " ");
@@ -240,92 +234,79 @@ static void draw_line(const struct point_plot *plot, int line) {
     out_add(out, is_open ? "\"/>\n" : "");
 }
 
-static void draw_point(const struct point_plot *plot, int line, uint64_t row) {
+static void draw_point(const struct point_plot *plot, const struct bar_value *line, uint64_t row) {
     const struct svg *svg = plot->svg;
     const struct chart_points *points = plot->points;
-    const double value = value_of_point(plot, line, row);
+    const double value = table_get_real(points->table, line->column, row);
     struct name name = {.by_end = true};
     if (!isfinite(value))
         return;
-    out_format(svg_out(svg), "<circle class=\"%s\"", svg_colour(points->lines[line].colour));
+    out_format(svg_out(svg), "<circle class=\"%s\"", svg_colour(line->colour));
     svg_attribute(svg, "cx", x_of_row(plot, row));
     svg_attribute(svg, "cy", y_of_value(plot, value));
     svg_attribute(svg, "r", POINT_RADIUS);
-    chart_data(svg, points->table, points->lines[line].column, row);
+    chart_data(svg, points->table, line->column, row);
     name.bytes = table_get_text(points->table, points->label, row, &name.length);
     markup_cut(svg->markup, name, 80);
-    out_format(svg_out(svg), ", %s: %s</title></circle>\n", points->lines[line].name,
-               shown_figure(value, points->unit).text);
-}
-
-/* Numbers of rows below the axis. */
-static void draw_row_numbers(const struct point_plot *plot) {
-    const uint64_t n = plot->points->table->n_rows;
-    double free_from = 0;
-    for (uint64_t row = 0; row < n; row++) {
-        const struct shown text = shown_decimal((double)row, 0);
-        const double width = markup_width(name_of(text.text)) * SMALL_FONT_SIZE, x = x_of_row(plot, row);
-        if (x - width / 2 < free_from)
-            continue;
-        svg_text(plot->svg, "small", ANCHOR_MIDDLE, x, plot->bottom + 15, name_of(text.text), 0);
-        free_from = x + width / 2 + 12;
-    }
+    out_format(svg_out(svg), ", %s: %s</title></circle>\n", line->name, shown_figure(value, points->unit).text);
 }
 
 void points_draw(const struct svg *svg, const void *chart) {
     const struct chart_points *points = chart;
-    const uint64_t n = points->table->n_rows;
-    const bool has_spread = points->spread < points->table->n_columns;
+    const struct sutra_table *table = points->table;
+    const bool has_spread = points->spread < table->n_columns, has_points = table->n_rows <= POINTS_MAX;
     struct legend_entry entries[BAR_VALUES_MAX];
     double smallest = INFINITY, largest = 0;
     for (int i = 0; i < points->n_lines; i++) {
         entries[i] = (struct legend_entry){points->lines[i].name, points->lines[i].colour, NULL};
-        for (uint64_t row = 0; row < n; row++) {
-            const double value = table_get_real(points->table, points->lines[i].column, row);
-            const double spread = has_spread ? table_get_real(points->table, points->spread, row) : 0;
-            if (!isfinite(value))
-                continue;
-            smallest = fmin(smallest, value - fmax(spread, 0));
-            largest = fmax(largest, value + fmax(spread, 0));
+        for (uint64_t row = 0; row < table->n_rows; row++) { /* without NaN */
+            const double value = table_get_real(table, points->lines[i].column, row);
+            const double spread = has_spread ? fmax(table_get_real(table, points->spread, row), 0) : 0;
+            smallest = fmin(smallest, value - spread);
+            largest = fmax(largest, value + spread);
         }
     }
     /* Marks at round numbers; the axis begins at one of them, so that about six are visible. */
-    smallest = points->from_zero ? 0 : fmax(0, fmin(smallest, 0.95 * largest));
+    smallest = points->unit == UNIT_PERCENT ? 0 : fmax(0, fmin(smallest, 0.95 * largest));
     const double range = largest - smallest;
     const struct ticks ticks = ticks_make(largest, points->unit, (int)fmin(6 * largest / fmax(range, 1e-300), 120));
     const int first = (int)floor(smallest / ticks.step);
-    const double end = fmax(largest, (first + 1) * ticks.step);
+    const double end = fmax(largest, (first + 1) * ticks.step), base = first * ticks.step;
     const double top = svg_legend(svg, entries, points->n_lines, false) + 14;
     const struct point_plot plot = {.svg = svg,
                                     .points = points,
-                                    .left = POINTS_LEFT,
-                                    .step = (svg->width - POINTS_LEFT - 2) / fmax((double)n, 1),
+                                    .step = (svg->width - POINTS_LEFT - 2) / fmax((double)table->n_rows, 1),
                                     .bottom = top + POINTS_PLOT_HEIGHT,
-                                    .base = first * ticks.step,
-                                    .scale = POINTS_PLOT_HEIGHT / (end - first * ticks.step)};
+                                    .base = base,
+                                    .scale = POINTS_PLOT_HEIGHT / (end - base)};
     svg_begin(svg, plot.bottom + 24);
     svg_legend(svg, entries, points->n_lines, true);
-    for (int i = first; i * ticks.step <= end * (1 + 1e-9); i++) {
-        const double y = y_of_value(&plot, i * ticks.step);
-        svg_line(svg, i == first ? "base" : "grid", plot.left, y, svg->width - 2, y);
-        svg_text(svg, "small", ANCHOR_END, plot.left - 6, y + 4, name_of(ticks_text(&ticks, i).text), 0);
+    draw_value_axis(svg, &ticks, first, (int)(end * (1 + 1e-9) / ticks.step) - first + 1, POINTS_LEFT, plot.bottom,
+                    plot.scale);
+    /* Numbers of rows below the axis, as far as they fit. */
+    double free_from = 0;
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        const struct shown text = shown_decimal((double)row, 0);
+        const double width = markup_width(name_of(text.text)) * SMALL_FONT_SIZE, x = x_of_row(&plot, row);
+        if (x - width / 2 < free_from)
+            continue;
+        svg_text(svg, "small", ANCHOR_MIDDLE, x, plot.bottom + 15, name_of(text.text), 0);
+        free_from = x + width / 2 + 12;
     }
-    draw_row_numbers(&plot);
-    for (size_t i = 0; i < points->n_marks; i++) /* at the left border of the changed row */
-        svg_line(svg, "arrow", x_of_row(&plot, points->marks[i]) - plot.step / 2, top,
-                 x_of_row(&plot, points->marks[i]) - plot.step / 2, plot.bottom);
-    for (uint64_t row = 0; row < n && has_spread && n <= POINTS_MAX; row++) {
-        const double value = value_of_point(&plot, 0, row), spread = table_get_real(points->table, points->spread, row);
+    for (size_t i = 0; i < points->n_marks; i++) { /* at the left border of the changed row */
+        const double x = x_of_row(&plot, points->marks[i]) - plot.step / 2;
+        svg_line(svg, "arrow", x, top, x, plot.bottom);
+    }
+    for (uint64_t row = 0; row < table->n_rows && has_spread && has_points; row++) {
+        const double value = table_get_real(table, points->lines[0].column, row), x = x_of_row(&plot, row);
+        const double spread = table_get_real(table, points->spread, row);
         if (isfinite(value) && isfinite(spread))
-            svg_line(svg, "base", x_of_row(&plot, row), y_of_value(&plot, value - spread), x_of_row(&plot, row),
-                     y_of_value(&plot, value + spread));
+            svg_line(svg, "base", x, y_of_value(&plot, value - spread), x, y_of_value(&plot, value + spread));
     }
     for (int i = 0; i < points->n_lines; i++) {
-        draw_line(&plot, i);
-        for (uint64_t row = 0; row < n && n <= POINTS_MAX; row++)
-            draw_point(&plot, i, row);
-        for (size_t k = 0; k < points->n_marks && n > POINTS_MAX; k++)
-            draw_point(&plot, i, points->marks[k]);
+        draw_line(&plot, &points->lines[i]);
+        for (uint64_t k = 0; k < (has_points ? table->n_rows : points->n_marks); k++)
+            draw_point(&plot, &points->lines[i], has_points ? k : points->marks[k]);
     }
     svg_end(svg);
 }

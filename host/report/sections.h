@@ -72,8 +72,9 @@ page_show operators_show_configurations, operators_show_graphs;
 
 /* ---- The trend of a run ---- */
 
-/* Writes trend.html and its charts, and adds their bytes. `path`: of the run. */
-enum sutra_status trend_page_write(struct sutra_context *context, const struct trend *trend, const char *path,
-                                   const char *folder, uint64_t *n_bytes, struct sutra_error *error);
+/* Writes trend.html and its charts, of *n_bytes (may be NULL). `windows`: of trend_table(); `path`: of the run. */
+enum sutra_status trend_page_write(struct sutra_context *context, const struct trend *trend,
+                                   const struct sutra_table *windows, const char *path, const char *folder,
+                                   uint64_t *n_bytes, struct sutra_error *error);
 
 #endif

@@ -48,8 +48,7 @@ __attribute__((format(printf, 2, 3))) static void append(char *text, const char 
     va_end(arguments);
 }
 
-/* A path as a word of a POSIX shell; an option is no path, so "-x" becomes "./-x". */
-static const char *shell_word(struct arena *arena, const char *path) {
+const char *shell_word(struct arena *arena, const char *path) {
     struct buffer named = {0}, word = {0};
     buffer_append(&named, "./", *path == '-' ? 2 : 0);
     buffer_append(&named, path, strlen(path) + 1);
@@ -726,9 +725,8 @@ static const char *copy_of(struct arena *arena, const char *text) {
 static void publish_window(struct joining *joining, const struct chosen_window *window) {
     struct sutra_verdict *verdict = &joining->job->verdict;
     struct arena *arena = joining->arena;
-    verdict->run = verdict->role = verdict->window_label = verdict->window_text = "";
-    if (!window)
-        return;
+    static const struct chosen_window none = {0};
+    window = window ? window : &none;
     verdict->run = copy_of(arena, window->run);
     verdict->role = copy_of(arena, window->role);
     verdict->window_label = copy_of(arena, window->label);

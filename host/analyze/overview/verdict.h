@@ -103,6 +103,13 @@ struct job_rank {
 enum achievable_bound { BOUND_NONE, BOUND_GPU, BOUND_COMMUNICATION, BOUND_HOST };
 double achievable_window(const struct job_rank *rank, uint32_t rules, enum achievable_bound *bound);
 
+/* A path as a word of a POSIX shell; an option is no path, so "-x" becomes "./-x" (job_verdict.c). */
+const char *shell_word(struct arena *arena, const char *path);
+
+/* The member "shares" (verdict_json.c): parts that are 0 are listed, too, except outside_step; none of NULL. */
+struct json_out;
+void json_add_shares(struct json_out *json, const double *shares);
+
 /* Ticks of each part, and of each part that no finding of these rules (bits) covers. */
 void verdict_parts(const struct rank_verdict *verdict, int64_t ticks[SUTRA_N_PARTS]);
 void verdict_unexplained(const struct rank_verdict *verdict, uint32_t rules, int64_t ticks[SUTRA_N_PARTS]);

@@ -17,10 +17,9 @@
 
 /* ---- Verdict ---- */
 
-/* Adds shares; parts that are 0 are listed, too, except outside_step. */
-static void add_shares(struct json_out *json, const char *name, const double shares[SUTRA_N_PARTS]) {
-    json_add_open(json, name, '{');
-    for (int part = 0; part < SUTRA_N_PARTS; part++)
+void json_add_shares(struct json_out *json, const double *shares) {
+    json_add_open(json, "shares", '{');
+    for (int part = 0; part < SUTRA_N_PARTS && shares; part++)
         if (part != SUTRA_PART_OUTSIDE_STEP || shares[part] > 0)
             json_add_real(json, sutra_verdict_part_name((enum sutra_verdict_part)part), DIGITS, shares[part]);
     json_close(json, '}');
@@ -56,7 +55,7 @@ static void add_verdict(struct json_out *json, const struct sutra_verdict *verdi
     json_add_real(json, "excluded_us", DIGITS + 2, verdict->excluded_us);
     add_known_text(json, "excluded_by", verdict->excluded_by);
     if (verdict->kind == SUTRA_VERDICT_STEPS) {
-        add_shares(json, "shares", verdict->shares);
+        json_add_shares(json, verdict->shares);
         json_add_open(json, "achievable", '[');
         for (size_t i = 0; i < verdict->n_achievable; i++) {
             const struct sutra_verdict_fix *fix = &verdict->achievable[i];
@@ -292,7 +291,7 @@ static void add_ranks(struct json_out *json, const struct sutra_overview *overvi
         json_add_real(json, "step_us", DIGITS + 2, verdict->ranks[row].step_us);
         if (has_shares) {
             json_break(json, 5);
-            add_shares(json, "shares", verdict->ranks[row].shares);
+            json_add_shares(json, verdict->ranks[row].shares);
         }
         add_rows(json, overview, SUTRA_OVERVIEW_TIMELINE, has_shares ? rank : INT64_MIN, "timeline", 0);
         add_rows(json, overview, SUTRA_OVERVIEW_STEPS, rank, "steps", 0);

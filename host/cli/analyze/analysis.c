@@ -371,6 +371,17 @@ static int begin_share(struct analysis *analysis, int exit_code) {
     return SUTRA_OK;
 }
 
+/* Whether a directory has the results of n traces. */
+static bool has_results(const char *folder, size_t n) {
+    char path[SHARE_PATH_MAX + 32];
+    for (size_t i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%zu", folder, i);
+        if (access(path, F_OK) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* Ends sharing; `exit_code`: of the work. Removes the results of traces if all are present, else returns SUTRA_DATA, so
  * that missing traces can be analyzed. */
 static int end_share(struct analysis *analysis, int exit_code) {
@@ -380,14 +391,14 @@ static int end_share(struct analysis *analysis, int exit_code) {
         end_plan(analysis);
     if (!analysis->plan.combines || exit_code != SUTRA_OK)
         return exit_code;
-    for (size_t i = 0; i < analysis->job.traces.n && !analysis->by_window; i++) {
-        char path[SHARE_PATH_MAX];
-        analysis_share_path(analysis, i, path);
-        if (access(path, F_OK) != 0)
+    if (!analysis->role && !has_results(analysis->share_folder, analysis->job.traces.n))
+        return SUTRA_DATA;
+    for (size_t i = 0; i < analysis->job.n_windows && analysis->role; i++) {
+        char folder[SHARE_PATH_MAX];
+        analysis_share_path(analysis, i, folder);
+        if (!has_results(folder, analysis->job.window[i].n))
             return SUTRA_DATA;
     }
-    if (analysis->lacks_results)
-        return SUTRA_DATA;
     remove_shared_results(analysis);
     rmdir(analysis->share_folder);
     return SUTRA_OK;
@@ -520,80 +531,68 @@ static int run_inputs(struct analysis *analysis, int exit_code) {
     return exit_code == SUTRA_OK ? ended : exit_code;
 }
 
-/* The directory of a role in the output directory, which is created; the caller frees it. NULL: reported. */
-static char *make_role_folder(const char *output, const char *role) {
-    char *path = NULL;
-    if (folder_make(output) != SUTRA_OK)
-        return NULL;
-    if (asprintf(&path, "%s/%s", output, role) < 0) {
-        message_fail(SUTRA_SYSTEM, "out of memory");
-        return NULL;
-    }
-    for (char *at = path + strlen(output) + 1; *at; at++)
-        *at = *at == '[' || *at == ']' || *at == '/' ? '_' : *at;
-    return path;
-}
-
-/* Runs a copy of the analysis for windows of a role. */
-static int run_role(const struct analysis *analysis, const struct chosen_window *windows, size_t n, bool has_folder) {
+/* Runs a copy of the analysis for windows of a role; with several roles, the output is a directory per role. */
+static int run_role(const struct analysis *analysis, const struct run_pick *pick, const struct chosen_window *windows) {
+    const struct run *run = &analysis->job.run.run;
     const size_t size = analysis->job.command->size;
     struct analysis *copy = malloc(size);
-    char *output = NULL;
     int exit_code = SUTRA_OK;
     if (!copy)
         return message_fail(SUTRA_SYSTEM, "out of memory");
     memcpy(copy, analysis, size);
     copy->job.traces = (struct trace_list){0};
     copy->restriction.ranks = copy->ranks;
-    if (analysis->job.output && has_folder) {
-        copy->job.output = output = make_role_folder(analysis->job.output, windows->role);
-        exit_code = output ? SUTRA_OK : SUTRA_NO_OUTPUT;
+    copy->role = window_is_all(analysis->job.selection.window) ? pick->role : NULL;
+    if (analysis->job.output && run->n_picks > 1) {
+        char *name = arena_text(run->arena, windows->role, strlen(windows->role));
+        for (char *at = name; at && *at; at++)
+            *at = strchr("[]/", *at) ? '_' : *at;
+        copy->job.output = arena_format(run->arena, "%s/%s", analysis->job.output, name ? name : "");
+        exit_code =
+            run->arena->failed ? message_fail(SUTRA_SYSTEM, "out of memory") : folder_make(analysis->job.output);
     }
     if (exit_code == SUTRA_OK)
-        exit_code = job_use_windows(&copy->job, windows, n);
+        exit_code = job_use_windows(&copy->job, windows, pick->n);
     if (exit_code == SUTRA_OK)
         exit_code = run_inputs(copy, SUTRA_OK);
     if (copy->job.command->release)
         copy->job.command->release(&copy->job);
     sutra_context_free(copy->job.context);
     trace_list_free(&copy->job.traces);
-    free(output);
     free(copy);
     return exit_code;
 }
 
-static bool selects_all_windows(const struct job *job) {
-    return window_is_all(job->selection.window);
-}
-
 int analysis_run(struct job *job) {
     struct analysis *analysis = (struct analysis *)job;
+    const struct analysis_kind *kind = analysis->kind;
+    const struct run *run = &job->run.run;
     int exit_code = parse_restriction(analysis);
-    if (exit_code == SUTRA_OK && selects_all_windows(job) && !analysis->kind->compares_windows)
+    if (exit_code == SUTRA_OK && window_is_all(job->selection.window) && !kind->between_roles)
         exit_code = message_fail(SUTRA_USAGE,
                                  "--window all: %s reads one window; 'sutra analyze RUN --window all' "
                                  "compares all",
                                  job->command->called);
-    job->selection.needs_one_role = !analysis->kind->between_roles || job->plan;
+    job->selection.needs_one_role = !kind->between_roles || job->plan;
     if (exit_code == SUTRA_OK)
-        exit_code = analysis->kind->list ? analysis->kind->list(analysis) : job_list_inputs(job, analysis->names);
-    const struct run_inputs *inputs = &job->run;
-    analysis->by_window = selects_all_windows(job); /* list() may select them */
-    if (exit_code == SUTRA_OK && analysis->by_window && inputs->n == 0)
+        exit_code = kind->list ? kind->list(analysis) : job_list_inputs(job, analysis->names);
+    const bool is_all = window_is_all(job->selection.window); /* list() may select them */
+    if (exit_code == SUTRA_OK && is_all && job->run.n == 0)
         return message_fail(SUTRA_USAGE, "--window all needs the directory of a run");
-    const size_t n = analysis->by_window || !run_inputs_are_plain(inputs) ? inputs->run.n_picks : 0;
-    if (exit_code != SUTRA_OK || (n <= 1 && !analysis->by_window))
+    const size_t n = is_all || !run_inputs_are_plain(&job->run) ? run->n_picks : 0;
+    if (exit_code != SUTRA_OK || (n <= 1 && !is_all))
         return run_inputs(analysis, exit_code);
     bool fails = false; /* a gate fails; all roles are tested */
-    for (size_t i = 0, first = 0; i < n && exit_code == SUTRA_OK; first += inputs->run.picks[i++].n) {
+    const struct chosen_window *windows = job->run.windows;
+    for (size_t i = 0; i < n && exit_code == SUTRA_OK; windows += run->picks[i++].n) {
         if (n > 1)
-            analysis->kind->between_roles(analysis, i, n);
-        exit_code = run_role(analysis, &inputs->windows[first], inputs->run.picks[i].n, n > 1);
+            kind->between_roles(analysis, i, n);
+        exit_code = run_role(analysis, &run->picks[i], windows);
         fails |= exit_code == SUTRA_STRICT;
         exit_code = exit_code == SUTRA_STRICT ? SUTRA_OK : exit_code;
     }
     if (exit_code == SUTRA_OK && n > 1)
-        analysis->kind->between_roles(analysis, n, n);
+        kind->between_roles(analysis, n, n);
     return exit_code == SUTRA_OK && fails ? SUTRA_STRICT : exit_code;
 }
 

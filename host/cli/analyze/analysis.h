@@ -26,12 +26,12 @@ struct analysis;
 
 /* Functions of an analysis. The struct of each analysis begins with a struct analysis. */
 struct analysis_kind {
-    const char *page;      /* PAGE.html is the report */
-    bool compares_windows; /* of a run: work() reads all windows of a role if they are selected */
-    bool reads_captures;   /* of CUDA graphs: --capture, and the ones in a run */
-    bool rereads;          /* a single trace may be read twice: a stream is copied first */
+    const char *page;    /* PAGE.html is the report */
+    bool reads_captures; /* of CUDA graphs: --capture, and the ones in a run */
+    bool rereads;        /* a single trace may be read twice: a stream is copied first */
     /* Prints what is before the i-th role of a run with several, which are analyzed one after another; i == n: after
-     * the last one. NULL: the analysis is of one role. */
+     * the last one. NULL: the analysis is of one role and one window; else work() reads all windows if they are
+     * selected. */
     void (*between_roles)(const struct analysis *analysis, size_t i, size_t n);
     /* Lists the traces as the inputs of the job; NULL: by job_list_inputs(). This and check() return SUTRA_OK, or
      * another exit code after reporting the error. */
@@ -83,10 +83,10 @@ struct analysis {
     /* Ranks that several processes share. */
     bool is_shared; /* the processes have begun */
     struct shard_plan plan;
-    bool has_ended;     /* the MPI processes know that this process has no more work */
-    bool by_window;     /* all windows of a run are selected; results are in a directory per window */
-    bool lacks_results; /* of traces of windows */
+    bool has_ended; /* the MPI processes know that this process has no more work */
     char share_folder[PATH_MAX];
+    /* Of a run, whose windows are all selected: results are in a directory per window. NULL: one window, or no run. */
+    const struct run_role *role;
 };
 
 #define ANALYSIS_ROWS_REPORT                                                                                           \
@@ -239,26 +239,19 @@ struct role_trend {
     bool has_gate, fail_on_unclear;
     double fail_above; /* percent; NaN: no limit */
 
-    struct trend trend;
-    struct sutra_overview
-        *overview;             /* of the default window; NULL in a process that leaves the results to another one */
-    struct diff_gate gate;     /* from the baseline to the default window */
-    struct diff_reason reason; /* why it is unclear */
-    const char *gate_cause;    /* the part of the step with the largest difference; "" */
-    /* Of several processes: the next trace of this process, kept for a later window. */
-    bool has_next, has_no_more;
-    size_t next;
+    struct sutra_overview **overview; /* becomes the one of the default window; NULL: of another process */
+
+    struct trend trend;    /* the caller frees its arena */
+    struct diff_gate gate; /* from the baseline to the default window */
 };
 
-/* Analyzes the windows of the job. role_trend_free() is due in any case. SUTRA_DATA: no such baseline. */
+/* Analyzes the windows of the job. SUTRA_DATA: no such baseline. */
 enum sutra_status role_trend_run(struct analysis *analysis, struct role_trend *role, struct sutra_error *error);
-void role_trend_free(struct role_trend *role);
 
-enum sutra_status role_trend_print(const struct analysis *analysis, const struct role_trend *role,
-                                   struct sutra_error *error);
+void role_trend_print(const struct analysis *analysis, const struct role_trend *role);
 enum sutra_status role_trend_print_json(const struct role_trend *role, struct sutra_error *error);
-enum sutra_status role_trend_print_markdown(const struct analysis *analysis, const struct role_trend *role,
-                                            bool keep_paths, struct sutra_error *error);
+/* Without the verdict of the default window. */
+void role_trend_print_markdown(const struct analysis *analysis, const struct role_trend *role);
 
 /* Writes the table `windows` and the page. */
 enum sutra_status role_trend_write(struct analysis *analysis, const struct role_trend *role, struct sutra_error *error);

@@ -156,39 +156,36 @@ static int list_traces(struct analysis *analysis) {
     return job_list_inputs(job, analysis->names);
 }
 
-/* Writes the tables that cover all ranks, of this analysis, of operators, and of HTA; and the report. */
-static enum sutra_status write_overview(struct analysis *analysis, const struct sutra_overview *overview,
-                                        struct sutra_error *error) {
-    const struct sutra_result *const results[3] = {SUTRA_RESULT(overview),
-                                                   SUTRA_RESULT(sutra_overview_operators(overview)),
-                                                   SUTRA_RESULT(sutra_overview_companion(overview))};
-    uint64_t n_bytes = 0;
-    for (size_t i = 0; i < 3; i++)
-        TRY(analysis_write_tables(analysis, results[i], RANK_ALL, error));
-    if (!analysis->no_report)
-        TRY(sutra_report_write_overview(analysis->job.context, overview, analysis->results.path, &n_bytes, error));
-    analysis->job.figures.output_bytes += n_bytes;
-    return SUTRA_OK;
-}
-
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
     struct overview_analysis *self = (struct overview_analysis *)analysis;
     struct job *job = &analysis->job;
+    uint64_t n_bytes = 0;
     self->options.tables = job->output || analysis->is_shared;
     self->options.companion = self->options.tables ? sutra_hta_companion() : NULL;
     self->options.restriction = &analysis->restriction;
     self->options.captures = (const char *const *)analysis->capture_files.paths;
     self->options.n_captures = analysis->capture_files.n;
-    if (analysis->by_window) {
+    if (analysis->role) {
         self->trend.options = &self->options;
+        self->trend.overview = &self->overview;
         TRY(role_trend_run(analysis, &self->trend, error));
-        if (!job->output)
-            return SUTRA_OK;
-        TRY(role_trend_write(analysis, &self->trend, error));
-        return write_overview(analysis, self->trend.overview, error);
+        if (job->output)
+            TRY(role_trend_write(analysis, &self->trend, error));
+    } else {
+        TRY(sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error));
     }
-    TRY(sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error));
-    return job->output ? write_overview(analysis, self->overview, error) : SUTRA_OK;
+    if (!job->output)
+        return SUTRA_OK;
+    /* The tables that cover all ranks: of this analysis, of operators, and of HTA. */
+    const struct sutra_result *const results[3] = {SUTRA_RESULT(self->overview),
+                                                   SUTRA_RESULT(sutra_overview_operators(self->overview)),
+                                                   SUTRA_RESULT(sutra_overview_companion(self->overview))};
+    for (size_t i = 0; i < 3; i++)
+        TRY(analysis_write_tables(analysis, results[i], RANK_ALL, error));
+    if (!analysis->no_report)
+        TRY(sutra_report_write_overview(job->context, self->overview, analysis->results.path, &n_bytes, error));
+    job->figures.output_bytes += n_bytes;
+    return SUTRA_OK;
 }
 
 /* Roles as one JSON object, or one screen after another. */
@@ -216,18 +213,20 @@ static int report_trend(struct analysis *analysis) {
     const struct role_trend *trend = &self->trend;
     struct sutra_error error;
     enum sutra_status status = SUTRA_OK;
-    const bool is_only_role = analysis->job.run.run.n_picks == 1;
-    if (self->format == OVERVIEW_JSON && is_only_role)
+    const bool is_only_object = self->format == OVERVIEW_JSON && analysis->job.run.run.n_picks == 1;
+    if (is_only_object)
         between_roles(analysis, 0, 1);
-    if (self->format == OVERVIEW_JSON)
+    if (self->format == OVERVIEW_JSON) {
         status = role_trend_print_json(trend, &error);
-    else if (self->format == OVERVIEW_MARKDOWN)
-        status = role_trend_print_markdown(analysis, trend, self->keep_paths, &error);
-    else if (!analysis->job.quiet)
-        status = role_trend_print(analysis, trend, &error);
+    } else if (self->format == OVERVIEW_MARKDOWN) {
+        role_trend_print_markdown(analysis, trend);
+        status = print_text(self->overview, false, self->keep_paths, &error);
+    } else if (!analysis->job.quiet) {
+        role_trend_print(analysis, trend);
+    }
     if (status)
         return message_error(&error);
-    if (self->format == OVERVIEW_JSON && is_only_role)
+    if (is_only_object)
         between_roles(analysis, 1, 1);
     const struct named_count counts[] = {{"n_windows", trend->trend.n_windows}, {"n_changes", trend->trend.n_changes}};
     TRY_CODE(analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0));
@@ -240,7 +239,7 @@ static int report(struct analysis *analysis) {
     uint64_t n_findings = 0;
     struct sutra_error error;
     enum sutra_status status = SUTRA_OK;
-    if (analysis->by_window)
+    if (analysis->role)
         return report_trend(analysis);
     if (self->format == OVERVIEW_JSON || self->format == OVERVIEW_MARKDOWN)
         status = print_text(self->overview, self->format == OVERVIEW_JSON, self->keep_paths, &error);
@@ -264,13 +263,12 @@ static void release(struct job *job) {
     struct overview_analysis *self = (struct overview_analysis *)job;
     trace_list_free(&self->analysis.capture_files);
     sutra_overview_free(self->overview);
-    role_trend_free(&self->trend);
+    arena_free(&self->trend.trend.arena);
 }
 
 /* ---- The command ---- */
 
 static const struct analysis_kind kind = {.page = PAGE_FIRST,
-                                          .compares_windows = true,
                                           .reads_captures = true,
                                           .between_roles = between_roles,
                                           .list = list_traces,
