@@ -57,6 +57,9 @@ quiet analyze roles | grep -A 1 ROLE
 quiet analyze roles --format json | grep '"role"\|"roles"'
 quiet analyze roles --role trainer | head -n 1
 sutra analyze roles -o out -q && ls out
+for shard in 1/2 2/2; do sutra analyze roles --window all --format json --shard $shard -o shards -q; done
+sutra analyze roles --window all --format json --combine -o shards -q >combined.json
+sutra analyze roles --window all --format json -q | cmp - combined.json && echo "roles of shards as of one process"
 try sutra analyze collectives roles -q
 sutra merge roles -o merged.json -q
 grep -o '"name": "[a-z]* rank [0-9]: CPU"' merged.json

@@ -192,6 +192,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
 static void between_roles(const struct analysis *analysis, size_t i, size_t n) {
     const struct overview_analysis *self = (const struct overview_analysis *)analysis;
     const char *run = analysis->job.run.run.path;
+    if (analysis->shard) /* the process that combines the results prints them */
+        return;
     if (self->format == OVERVIEW_JSON) {
         struct text_out text = {.file = stdout};
         struct json_out json = {.text = &text, .indent = JSON_ONE_LINE};
