@@ -202,6 +202,18 @@ static void kernels_have_the_code_of_their_launches(void **state) {
     check_code(&made, "elementwise kernels", &rule_elementwise_fusion, "act:1 direct 100 of 1");
 }
 
+/* The CPU waits for each kernel, below functions of torch. */
+static void synchronization_without_user_functions_has_no_code(void **state) {
+    struct made_trace made = {0};
+    for (long t = 0; t < 20 * PERIOD_US; t += PERIOD_US) {
+        on_thread(&made, "python_function", "torch/_tensor.py(5): item", 1, t, 299, "");
+        on_thread(&made, "cpu_op", "aten::item", 1, t, 299, "");
+        launch_on(&made, 1, t + 2, "gemm", 7, t + 10, 30);
+        on_thread(&made, "cuda_runtime", "cudaStreamSynchronize", 1, t + 10, 270, "\"correlation\":0");
+    }
+    check_code(&made, "torch only", &rule_sync, " of 0");
+}
+
 /* Without Python functions a finding has no code, and a name longer than the field keeps its end. */
 static void long_names_keep_the_file(void **state) {
     struct made_trace made = {0};
@@ -238,6 +250,7 @@ int main(void) {
         cmocka_unit_test(backward_has_the_code_of_forward),
         cmocka_unit_test(communication_weighs_exposed_time),
         cmocka_unit_test(kernels_have_the_code_of_their_launches),
+        cmocka_unit_test(synchronization_without_user_functions_has_no_code),
         cmocka_unit_test(long_names_keep_the_file),
         cmocka_unit_test(traces_without_functions_have_no_code),
     };

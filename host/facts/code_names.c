@@ -1,21 +1,22 @@
 /*
  * code_names.c - implements code_names.h. Cost: O(length of a name), and O(log n) comparisons with the tables.
  */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/shared.h"
 #include "facts/code_names.h"
 #include "text/numbers.h"
+#include "text/strings.h"
 
 /* ---- Tables ----
  *
- * Modules of the standard library of Python 3.8 to 3.14 (sys.stdlib_module_names), and libraries of training and
- * inference. In the order of strcmp().
+ * Torch and the modules of the standard library of Python 3.8 to 3.14 (sys.stdlib_module_names), and libraries of
+ * training and inference. In the order of strcmp().
  */
 
 /* clang-format off */
-static const char *const standard_library[] = {
+static const char *const torch_and_standard_library[] = {
     "__future__", "_abc", "_aix_support", "_android_support", "_apple_support", "_ast", "_ast_unparse", "_asyncio",
     "_bisect", "_blake2", "_bootlocale", "_bootsubprocess", "_bz2", "_codecs", "_codecs_cn", "_codecs_hk",
     "_codecs_iso2022", "_codecs_jp", "_codecs_kr", "_codecs_tw", "_collections", "_collections_abc", "_colorize",
@@ -49,9 +50,9 @@ static const char *const standard_library[] = {
     "sqlite3", "sre_compile", "sre_constants", "sre_parse", "ssl", "stat", "statistics", "string", "stringprep",
     "struct", "subprocess", "sunau", "symbol", "symtable", "sys", "sysconfig", "syslog", "tabnanny", "tarfile",
     "telnetlib", "tempfile", "termios", "textwrap", "this", "threading", "time", "timeit", "tkinter", "token",
-    "tokenize", "tomllib", "trace", "traceback", "tracemalloc", "tty", "turtle", "turtledemo", "types", "typing",
-    "unicodedata", "unittest", "urllib", "uu", "uuid", "venv", "warnings", "wave", "weakref", "webbrowser", "winreg",
-    "winsound", "wsgiref", "xdrlib", "xml", "xmlrpc", "zipapp", "zipfile", "zipimport", "zlib", "zoneinfo",
+    "tokenize", "tomllib", "torch", "trace", "traceback", "tracemalloc", "tty", "turtle", "turtledemo", "types",
+    "typing", "unicodedata", "unittest", "urllib", "uu", "uuid", "venv", "warnings", "wave", "weakref", "webbrowser",
+    "winreg", "winsound", "wsgiref", "xdrlib", "xml", "xmlrpc", "zipapp", "zipfile", "zipimport", "zlib", "zoneinfo",
 };
 
 static const char *const libraries[] = {
@@ -66,54 +67,67 @@ static const char *const libraries[] = {
 };
 /* clang-format on */
 
-#define MODULE_NAME_MAX 40
-
-static int compare_module(const void *name, const void *row) {
-    return strcmp(name, *(const char *const *)row);
-}
-
 /* Whether a name of `n` bytes is in a table. */
 static bool is_listed(const char *name, size_t n, const char *const *table, size_t n_rows) {
-    char text[MODULE_NAME_MAX];
-    if (n >= sizeof text)
-        return false;
-    memcpy(text, name, n);
-    text[n] = 0;
-    return bsearch(text, table, n_rows, sizeof *table, compare_module);
+    size_t i;
+    BISECT(i, n_rows, strncmp(table[i], name, n) < 0);
+    return i < n_rows && strncmp(table[i], name, n) == 0 && !table[i][n];
 }
 
 /* ---- Paths ---- */
 
+static bool is_separator(const char *path, char c) {
+    return c == '/' || (c == '\\' && *path != '/');
+}
+
+const char *path_find(const char *path, size_t n, const char *part) {
+    const size_t length = strlen(part);
+    for (const char *at = path; (size_t)(path + n - at) >= length; at++) {
+        size_t i = 0;
+        while (i < length && (at[i] == part[i] || (part[i] == '/' && is_separator(path, at[i]))))
+            i++;
+        if (i == length)
+            return at;
+    }
+    return NULL;
+}
+
+const char *path_file(const char *path, size_t n) {
+    const char *file = path + n;
+    while (file > path && !is_separator(path, file[-1]))
+        file--;
+    return file;
+}
+
+bool path_has_folder(const char *path, size_t n, const char *folder) {
+    char inner[32];
+    snprintf(inner, sizeof inner, "/%s", folder);
+    return path_find(path, n, inner) || path_find(path, MIN(n, strlen(folder)), folder);
+}
+
 /* Whether a directory of installed packages begins at `at`. */
 static bool is_packages_folder(const char *at, const char *end) {
-    return end - at >= 13 && (memcmp(at, "site-packages", 13) == 0 || memcmp(at, "dist-packages", 13) == 0);
+    const size_t n = (size_t)(end - at);
+    return text_begins_with(at, n, "site-packages") || text_begins_with(at, n, "dist-packages");
 }
 
 /* Whether a directory of Windows, which ends at `end`, contains a Python: "Python312", "anaconda3", "miniforge3", or a
  * directory of "envs" (conda) or "versions" (pyenv). */
 static bool is_windows_python(const char *path, const char *end) {
-    static const char *const names[] = {"python", "conda", "forge"};
-    const char *name = end;
-    while (name > path && name[-1] != '/' && name[-1] != '\\')
-        name--;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (const char *at = name; at + strlen(names[i]) <= end; at++)
-            if (strncasecmp(at, names[i], strlen(names[i])) == 0)
-                return true;
-    return (name - path >= 6 && memcmp(name - 6, "\\envs\\", 6) == 0) ||
-           (name - path >= 10 && memcmp(name - 10, "\\versions\\", 10) == 0);
+    const char *name = path_file(path, (size_t)(end - path));
+    const size_t n = (size_t)(end - name), n_parents = (size_t)(name - path);
+    return text_has_in_any_case(name, n, "python") || text_has_in_any_case(name, n, "conda") ||
+           text_has_in_any_case(name, n, "forge") || (n_parents >= 6 && memcmp(name - 6, "\\envs\\", 6) == 0) ||
+           (n_parents >= 10 && memcmp(name - 10, "\\versions\\", 10) == 0);
 }
 
 bool path_is_in_standard_library(const char *path, size_t n) {
-    static const char library[] = "/lib/python3";
     const char *end = path + n;
-    for (const char *at = path; (at = memmem(at, (size_t)(end - at), library, sizeof library - 1));) {
-        at += sizeof library - 1;
-        const char *folder = memchr(at, '/', (size_t)(end - at));
-        if (!folder)
+    for (const char *at = path; (at = memmem(at, (size_t)(end - at), "/lib/python3", 12));) {
+        at = memchr(at + 12, '/', (size_t)(end - at - 12));
+        if (!at)
             return false;
-        folder++;
-        if (!is_packages_folder(folder, end))
+        if (!is_packages_folder(at + 1, end))
             return true;
     }
     for (const char *at = path; n && *path != '/' && (at = memchr(at, '\\', (size_t)(end - at))); at++)
@@ -121,10 +135,6 @@ bool path_is_in_standard_library(const char *path, size_t n) {
             is_windows_python(path, at))
             return true;
     return false;
-}
-
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 #define GENERATED_LETTERS 20 /* of the name of a generated file, after "c" */
@@ -138,33 +148,19 @@ static bool is_generated(const char *name, size_t n) {
 }
 
 static enum code_owner owner_of_file(const char *path, size_t n) {
-    const char *end = path + n, *package = NULL;
-    if (*path == '<' || path_is_in_standard_library(path, n))
+    size_t n_first = 0; /* the package, or the module of a file without directory */
+    n -= n > 3 && memcmp(path + n - 3, ".py", 3) == 0 ? 3 : 0;
+    const char *file = path_file(path, n);
+    if (*path == '<' || path_is_in_standard_library(path, n) || is_generated(file, (size_t)(path + n - file)) ||
+        path_has_folder(path, n, "torchinductor_") || path_has_folder(path, n, "site-packages/torch/") ||
+        path_has_folder(path, n, "dist-packages/torch/"))
         return CODE_OTHER;
-    size_t n_first = 0, n_component = 0;
-    for (const char *at = path; at <= end; at += n_component + 1) {
-        n_component = 0;
-        while (at + n_component < end && at[n_component] != '/' && at[n_component] != '\\')
-            n_component++;
-        const bool is_file = at + n_component == end;
-        if (is_file && n_component > 3 && memcmp(end - 3, ".py", 3) == 0)
-            n_component -= 3;
-        if (is_file && is_generated(at, n_component))
-            return CODE_OTHER;
-        if (n_component > 14 && memcmp(at, "torchinductor_", 14) == 0)
-            return CODE_OTHER;
-        n_first = at == path ? n_component : n_first;
-        if (!is_file && n_component == 13 && is_packages_folder(at, end))
-            package = at + 14;
-        if (is_file)
-            break;
-    }
-    if (package)
-        return end - package >= 6 && (memcmp(package, "torch/", 6) == 0 || memcmp(package, "torch\\", 6) == 0)
-                   ? CODE_OTHER
-                   : CODE_LIBRARY;
-    if ((n_first == 5 && memcmp(path, "torch", 5) == 0) ||
-        is_listed(path, n_first, standard_library, sizeof standard_library / sizeof *standard_library))
+    if (path_has_folder(path, n, "site-packages/") || path_has_folder(path, n, "dist-packages/"))
+        return CODE_LIBRARY;
+    while (n_first < n && !is_separator(path, path[n_first]))
+        n_first++;
+    if (is_listed(path, n_first, torch_and_standard_library,
+                  sizeof torch_and_standard_library / sizeof *torch_and_standard_library))
         return CODE_OTHER;
     return is_listed(path, n_first, libraries, sizeof libraries / sizeof *libraries) ? CODE_LIBRARY : CODE_USER;
 }
@@ -172,15 +168,15 @@ static enum code_owner owner_of_file(const char *path, size_t n) {
 /* ---- Names ---- */
 
 bool code_name_parse(const char *name, struct code_name *parts) {
-    for (const char *open = strchr(name, '('); open; open = strchr(open + 1, '(')) {
-        uint32_t line = 0;
-        const char *at = open + 1;
-        while (is_digit(*at) && line < UINT32_MAX / 10 - 1)
-            line = line * 10 + (uint32_t)(*at++ - '0');
-        if (at == open + 1 || open == name || strncmp(at, "): ", 3) != 0 || !at[3])
+    for (const char *close = name; (close = strstr(close, "): ")); close++) {
+        const char *digits = close;
+        int64_t line;
+        while (digits > name && is_digit(digits[-1]))
+            digits--;
+        if (digits < name + 2 || digits[-1] != '(' || !close[3] ||
+            !integer_parse(digits, (size_t)(close - digits), &line) || line > UINT32_MAX)
             continue;
-        *parts =
-            (struct code_name){.file = name, .function = at + 3, .file_length = (size_t)(open - name), .line = line};
+        *parts = (struct code_name){name, close + 3, (size_t)(digits - 1 - name), (uint32_t)line};
         return true;
     }
     return false;

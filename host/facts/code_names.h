@@ -1,5 +1,5 @@
 /*
- * code_names.h - Python functions as Kineto names them, and whose code they are.
+ * code_names.h - Python functions as Kineto names them, whose code they are, and paths of files.
  *
  *     mymodel/router.py(12): route            the user's
  *     vllm/model_executor/layers.py(8): f     a library's: libraries[] in code_names.c, or installed packages
@@ -30,8 +30,20 @@ enum code_owner { CODE_USER, CODE_LIBRARY, CODE_OTHER };
 /* The owner of a function by its name; CODE_OTHER for names of another form. O(length). */
 enum code_owner code_owner_of(const char *name);
 
-/* Whether a file of `n` bytes belongs to an installed standard library: ".../lib/python3.12/", or "...\Python312\Lib\" on
- * Windows, without a directory of installed packages below it. O(n). */
+/* ---- Paths of `n` bytes ---- */
+
+/* Whether a path has a directory `folder`, such as "torch/", or a component that begins with `folder`. */
+bool path_has_folder(const char *path, size_t n, const char *folder);
+
+/* The first position of `part`, such as "/Register"; NULL if absent. A '/' of `part` matches each separator of the path:
+ * '\\' too, except in paths of Unix, which begin with '/'. O(n). */
+const char *path_find(const char *path, size_t n, const char *part);
+
+/* The last component of a path; its end is the path's. */
+const char *path_file(const char *path, size_t n);
+
+/* Whether a file belongs to an installed standard library: ".../lib/python3.12/", or "...\Python312\Lib\" on Windows,
+ * without a directory of installed packages below it. O(n). */
 bool path_is_in_standard_library(const char *path, size_t n);
 
 #endif

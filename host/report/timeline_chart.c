@@ -152,13 +152,11 @@ void timeline_draw(const struct svg *svg, const void *chart) {
         out_add(out, "/>\n");
     }
     if (marked_us > 0) {
-        char text[256];
-        int n = snprintf(text, sizeof text, "%s %s", timeline->marked, shown_figure(marked_us, UNIT_US).text);
-        if (sum_us > 1.05 * marked_us)
-            n = snprintf(text, sizeof text, "%s: %s in this range", timeline->marked,
-                         shown_figure(sum_us, UNIT_US).text);
-        if (*code)
-            snprintf(text + n, sizeof text - (size_t)n, ", %s", short_path(code, TITLE_COLUMNS).text);
+        const bool is_sum = sum_us > 1.05 * marked_us;
+        char text[1280];
+        snprintf(text, sizeof text, "%s%s %s%s%s%s", timeline->marked, is_sum ? ":" : "",
+                 shown_figure(is_sum ? sum_us : marked_us, UNIT_US).text, is_sum ? " in this range" : "",
+                 *code ? ", " : "", short_path(code, TITLE_COLUMNS).text);
         double width = markup_width(name_of(text)) * FONT_SIZE;
         double middle = (x_of(&scale, marked_begin) + x_of(&scale, marked_begin + marked_us)) / 2;
         svg_text(svg, NULL, ANCHOR_START, fmax(scale.left, fmin(middle - width / 2, svg->width - width)), 12,

@@ -376,10 +376,9 @@ static void make_where(struct words_maker *maker, const struct sutra_finding *fi
 static void make_code(struct words_maker *maker, const struct sutra_finding *finding, struct finding_words *words) {
     for (size_t i = 0; i < finding->n_code; i++) {
         const struct sutra_finding_code *code = &finding->code[i];
-        buffer_format(&maker->buffer, "%s%s:%u %s %.0f%%", i ? ", " : "", short_path(code->file, NAME_COLUMNS).text,
-                      code->line, short_text(code->function, NAME_COLUMNS).text, code->percent);
-        if (strcmp(code->kind, "library") == 0)
-            buffer_format(&maker->buffer, " (library)");
+        buffer_format(&maker->buffer, "%s%s:%u %s %.0f%%%s", i ? ", " : "", short_path(code->file, NAME_COLUMNS).text,
+                      code->line, short_text(code->function, NAME_COLUMNS).text, code->percent,
+                      strcmp(code->kind, "library") == 0 ? " (library)" : "");
     }
     if (finding->n_code == 0 && finding->n_functions)
         buffer_format(&maker->buffer, "spread over %s",

@@ -40,10 +40,6 @@ struct name_match {
     int64_t number;
 };
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Whether a word of the pattern and a number are at byte `at`. */
 static bool match_at(const struct name_pattern *pattern, const char *text, size_t at, struct name_match *match) {
     if (!pattern->inside_words && at > 0 && is_letter(text[at - 1]))

@@ -94,6 +94,11 @@ size_t utf8_check(const char *bytes, size_t n);
  */
 size_t python_int(const char *decoded, size_t length, char *out);
 
+/* Whether a character is an ASCII letter. */
+static inline bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 static inline bool text_begins_with(const char *text, size_t length, const char *word) {
     size_t n = strlen(word);
     return length >= n && memcmp(text, word, n) == 0;

@@ -52,37 +52,8 @@ uint32_t memory_copy_name(struct sutra_memory *memory, const struct strings *str
     return names[string] - 1;
 }
 
-static bool is_separator(const char *path, char c) {
-    return c == '/' || (c == '\\' && *path != '/');
-}
-
-const char *memory_path_find(const char *path, size_t n, const char *part) {
-    const size_t length = strlen(part);
-    for (const char *at = path; (size_t)(path + n - at) >= length; at++) {
-        size_t i = 0;
-        while (i < length && (at[i] == part[i] || (part[i] == '/' && is_separator(path, at[i]))))
-            i++;
-        if (i == length)
-            return at;
-    }
-    return NULL;
-}
-
-const char *memory_path_file(const char *path, size_t n) {
-    const char *file = path + n;
-    while (file > path && !is_separator(path, file[-1]))
-        file--;
-    return file;
-}
-
-bool memory_path_has_folder(const char *path, size_t n, const char *folder) {
-    char inner[32];
-    snprintf(inner, sizeof inner, "/%s", folder);
-    return memory_path_find(path, n, inner) || memory_path_find(path, MIN(n, strlen(folder)), folder);
-}
-
 bool memory_is_library_path(const char *path, size_t n) {
-    return memory_path_has_folder(path, n, "torch/") || path_is_in_standard_library(path, n);
+    return path_has_folder(path, n, "torch/") || path_is_in_standard_library(path, n);
 }
 
 int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b) {

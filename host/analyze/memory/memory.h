@@ -223,16 +223,6 @@ enum sutra_status memory_name_error(const struct sutra_memory *memory, struct su
 /* The name of a string of the input; `names` caches names by string, plus 1. STRING_NONE as memory_name(). */
 uint32_t memory_copy_name(struct sutra_memory *memory, const struct strings *strings, uint32_t string, uint32_t *names);
 
-/* Whether a path, of `n` bytes, has a directory `folder`, such as "torch/". */
-bool memory_path_has_folder(const char *path, size_t n, const char *folder);
-
-/* The first position of `part`, such as "/Register", in a path of `n` bytes; NULL if absent. A '/' of `part` matches each
- * separator of the path: '\\' too, except in paths of Unix, which begin with '/'. O(n). */
-const char *memory_path_find(const char *path, size_t n, const char *part);
-
-/* The last component of a path of `n` bytes; its end is the path's. */
-const char *memory_path_file(const char *path, size_t n);
-
 /* Whether a path belongs to torch or the standard library. */
 bool memory_is_library_path(const char *path, size_t n);
 

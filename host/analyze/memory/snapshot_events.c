@@ -13,6 +13,7 @@
 #include "analyze/memory/snapshot.h"
 #include "base/error.h"
 #include "base/shared.h"
+#include "facts/code_names.h"
 #include "facts/profiler_steps.h"
 #include "text/numbers.h"
 
@@ -63,11 +64,11 @@ static uint8_t classify_file(struct snapshot *s, uint32_t string) {
     unsigned flags = FRAME_KNOWN;
     if (starts_with(text, n, "<") || (n >= 3 && memcmp(text + n - 3, ".py", 3) == 0))
         flags |= FRAME_PYTHON;
-    if (starts_with(text, n, "<") || memory_path_has_folder(text, n, "einops/") ||
-        memory_path_has_folder(text, n, "opt_einsum/") || memory_is_library_path(text, n))
+    if (starts_with(text, n, "<") || path_has_folder(text, n, "einops/") || path_has_folder(text, n, "opt_einsum/") ||
+        memory_is_library_path(text, n))
         flags |= FRAME_LIBRARY;
     for (size_t i = 0; i < sizeof omitted / sizeof *omitted; i++)
-        if (memory_path_find(text, n, omitted[i]))
+        if (path_find(text, n, omitted[i]))
             flags |= FRAME_OMITTED;
     return s->file_flags[string] = (uint8_t)flags;
 }
@@ -167,7 +168,7 @@ static inline unsigned flags_of_frame(struct snapshot *s, object_t object) {
 static void append_file_name(const struct strings *strings, uint32_t file, struct buffer *text) {
     const char *path = strings_text(strings, file);
     size_t length = strings_length(strings, file);
-    const char *name = memory_path_file(path, length);
+    const char *name = path_file(path, length);
     buffer_append(text, name, (size_t)(path + length - name));
 }
 
@@ -185,7 +186,7 @@ static uint32_t name_frame(struct snapshot *s, const struct snapshot_frame *fram
     size_t file_length = strings_length(&s->objects->strings, frame->file);
     size_t name_length = strings_length(&s->objects->strings, frame->name);
     struct buffer text = {0};
-    if (memory_path_find(file, file_length, "/torchinductor_"))
+    if (path_find(file, file_length, "/torchinductor_"))
         buffer_append(&text, "<compiled>", 10);
     else
         append_file_name(&s->objects->strings, frame->file, &text);

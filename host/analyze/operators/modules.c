@@ -39,15 +39,14 @@ struct frame_table {
 
 /* ---- Backward GPU activity ---- */
 
-enum sutra_status backward_links_find(struct sutra_context *context, const struct launch_model *model,
-                                      struct arena *arena, struct backward_links *links, struct sutra_error *error) {
+enum sutra_status find_forward_operators(struct sutra_context *context, const struct launch_model *model,
+                                         struct arena *arena, row_t **forward_of, struct sutra_error *error) {
     static const struct requested_field field = {"Sequence number", ASK_INT, false};
     const struct host_rows *hosts = &model->hosts;
-    row_t n = 0;
+    row_t n = 0, *forward = *forward_of = rows_none(arena, hosts->n);
     bool has_engine = false;
-    links->engine = arena_alloc(arena, hosts->n, sizeof *links->engine);
-    links->forward = rows_none(arena, hosts->n);
     struct arena_mark mark = arena_mark(arena);
+    row_t *engine = arena_alloc(arena, hosts->n, sizeof *engine); /* the innermost one that encloses a row, or is it */
     uint8_t *is_engine = arena_alloc(arena, hosts->n, sizeof *is_engine);
     row_t *rows = arena_alloc(arena, hosts->n, sizeof *rows), *events = arena_alloc(arena, hosts->n, sizeof *events);
     uint64_t *keys = arena_alloc(arena, hosts->n, sizeof *keys);
@@ -63,14 +62,11 @@ enum sutra_status backward_links_find(struct sutra_context *context, const struc
         keys[n] = integer_sort_key(hosts->start[row]);
         rows[n++] = row;
     }
-    TRY(find_marked_ancestors(model, is_engine, arena, links->engine, error));
-    for (row_t row = 0; row < hosts->n; row++)
-        if (is_engine[row])
-            links->engine[row] = row;
     if (!has_engine) {
         arena_release(arena, mark);
         return SUTRA_OK;
     }
+    TRY(find_marked_ancestors(model, is_engine, arena, engine, error));
     TRY(event_columns_request(context, model->trace, &field, 1, events, n, &sequence, error));
     TRY(cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error));
 
@@ -81,16 +77,19 @@ enum sutra_status backward_links_find(struct sutra_context *context, const struc
         value_key number = sequence.key[hosts->event[rows[i]]];
         if (!key_is_integer(number) || number < 0)
             continue;
-        if (links->engine[rows[i]] == rows[i]) {
-            uint32_t forward = pair_table_find(&last, (uint64_t)number, 0);
-            links->forward[rows[i]] = forward == PAIR_NONE ? ROW_NONE : forward;
-        } else if (links->engine[rows[i]] == ROW_NONE) {
+        if (is_engine[rows[i]]) {
+            uint32_t operator= pair_table_find(&last, (uint64_t)number, 0);
+            forward[rows[i]] = operator== PAIR_NONE ? ROW_NONE : operator;
+        } else if (engine[rows[i]] == ROW_NONE) {
             struct pair_entry *entry = pair_table_insert(&last, (uint64_t)number, 0);
             if ((ok = entry != NULL))
                 entry->number = rows[i];
         }
     }
     pair_table_free(&last);
+    for (row_t row = 0; row < hosts->n; row++)
+        if (!is_engine[row] && engine[row] != ROW_NONE)
+            forward[row] = forward[engine[row]];
     arena_release(arena, mark);
     return ok ? SUTRA_OK : error_memory(error);
 }
@@ -126,32 +125,22 @@ static enum sutra_status list_forward(const struct launch_model *model, struct a
     return SUTRA_OK;
 }
 
-/* The operator that a GPU activity is backward of, or ROW_NONE. */
-static row_t forward_of(const struct launch_model *model, const struct backward_links *links, row_t device) {
-    row_t call = model->devices.call[device];
-    row_t engine = call == ROW_NONE ? ROW_NONE : links->engine[call];
-    return engine == ROW_NONE ? ROW_NONE : links->forward[engine];
-}
-
-/* GPU activity that is backward of operators. */
-static enum sutra_status list_backward(const struct launch_model *model, const struct backward_links *links,
-                                       struct arena *arena, struct work_list *list, struct sutra_error *error) {
+/* GPU activity that is backward of operators: `forward` by row of hosts, the operator. */
+static enum sutra_status list_backward(const struct launch_model *model, const row_t *forward, struct arena *arena,
+                                       struct work_list *list, struct sutra_error *error) {
     const struct device_rows *devices = &model->devices;
     row_t n_hosts = model->hosts.n;
     row_t *first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *first);
     TRY(activity_list_init(first, devices->n, arena, list, error));
-    for (row_t i = 0; i < devices->n; i++) {
-        row_t row = forward_of(model, links, i);
-        if (row != ROW_NONE)
-            first[row + 2]++;
-    }
+    for (row_t i = 0; i < devices->n; i++)
+        if (devices->call[i] != ROW_NONE && forward[devices->call[i]] != ROW_NONE)
+            first[forward[devices->call[i]] + 2]++;
     for (row_t row = 0; row < n_hosts; row++)
         first[row + 2] += first[row + 1];
     for (row_t i = 0; i < devices->n; i++) {
-        row_t row = forward_of(model, links, i);
-        if (row == ROW_NONE)
+        if (devices->call[i] == ROW_NONE || forward[devices->call[i]] == ROW_NONE)
             continue;
-        row_t at = first[row + 1]++;
+        row_t at = first[forward[devices->call[i]] + 1]++;
         list->start[at] = devices->start[i];
         list->stop[at] = devices->stop[i];
     }
@@ -294,7 +283,7 @@ static enum sutra_status make_table(const struct op_input *input, struct arena *
                                     struct sutra_operators *operators, bool modules, struct sutra_error *error) {
     const struct host_rows *hosts = &input->model->hosts;
     struct frame_table from = {.input = input, .model = input->model};
-    struct backward_links links;
+    row_t *forward = NULL;
     struct arena_mark mark = arena_mark(arena);
     uint8_t *marked = arena_alloc(arena, hosts->n, sizeof *marked);
     TRY(arena_status(arena, error));
@@ -305,11 +294,11 @@ static enum sutra_status make_table(const struct op_input *input, struct arena *
     TRY(list_frames(&from, marked, arena, error));
     if (from.n) {
         if (modules)
-            TRY(backward_links_find(input->context, input->model, arena, &links, error));
+            TRY(find_forward_operators(input->context, input->model, arena, &forward, error));
         TRY(list_forward(input->model, arena, &from.forward, error));
         TRY(measure(&from, &from.forward, arena, &from.busy[0], error));
         if (modules) {
-            TRY(list_backward(input->model, &links, arena, &from.backward, error));
+            TRY(list_backward(input->model, forward, arena, &from.backward, error));
             TRY(measure(&from, &from.backward, arena, &from.busy[1], error));
         }
         const uint32_t id = modules ? SUTRA_OPERATORS_BY_MODULE : SUTRA_OPERATORS_BY_ANNOTATION;

@@ -91,20 +91,17 @@ struct sutra_operators *operators_new(const struct operator_rules *rules,
                                       const struct sutra_operators_options *options);
 
 /*
- * Operators of autograd's engine, and the operators that they are for (modules.c):
+ * The operators that the operators of autograd's engine are for (modules.c):
  *
  *     forward    aten::linear, sequence number 17
  *     backward   autograd::engine::evaluate_function: AddmmBackward0, 17 --> aten::linear
  *
- * the last operator outside of the engine with the same sequence number that started before. By row of hosts, in the
- * arena. Cost: O(n log n).
+ * the last operator outside of the engine with the same sequence number that started before. `forward_of`, in the arena:
+ * by row of hosts, the operator that the innermost operator of the engine that encloses the row (or is it) is for, or
+ * ROW_NONE. Cost: O(n log n).
  */
-struct backward_links {
-    row_t *engine;  /* the innermost operator of the engine that encloses it (or is it), or ROW_NONE */
-    row_t *forward; /* of operators of the engine: the operator that they are for, or ROW_NONE */
-};
-enum sutra_status backward_links_find(struct sutra_context *context, const struct launch_model *model,
-                                      struct arena *arena, struct backward_links *links, struct sutra_error *error);
+enum sutra_status find_forward_operators(struct sutra_context *context, const struct launch_model *model,
+                                         struct arena *arena, row_t **forward_of, struct sutra_error *error);
 
 /* Adds the stream of a GPU activity, as text. */
 void table_stream(struct sutra_context *context, const struct launch_model *model, row_t device,

@@ -13,6 +13,8 @@
  * innermost enclosing function of the user, else of a library (facts/code_names.h). GPU idle time weighs instants,
  * other time weighs GPU activities.
  *
+ *     row of hosts, row of devices  -->  function, line, way: a number  -->  sums of a finding by number  -->  functions
+ *
  * Cost: O(n log n) for n rows of hosts, once for a trace with findings and Python functions; then O(n) per finding, and
  * a sort of its functions.
  */
@@ -26,246 +28,200 @@
 #include "base/shared.h"
 #include "facts/code_names.h"
 #include "read/event_columns.h"
+#include "text/numbers.h"
 
-/* ---- Code by row of hosts ---- */
-
-/* Of a trace, or of a capture trace. */
-struct code_index {
-    const struct launch_model *model;
-    struct backward_links backward;
-    row_t *frame;   /* by row of hosts: the function that is its code, or ROW_NONE */
-    uint32_t *line; /* the line of this function at which the row is */
+/* The functions and lines of a trace and of its capture traces. A code is 1 + N_CODE_VIAS * number + enum code_via, with
+ * the number of the function and line; 0: none. */
+struct code_table {
+    struct strings names;
+    struct tuples lines;           /* string of `names`, line */
+    uint32_t *of_host, *of_device; /* code by row */
 };
 
-/* The line of "FILE:LINE", the text of a JSON string; 0: another form. */
+/* ---- Code by row of hosts and of devices ---- */
+
+/* A function of the user or a library, or a function that it calls directly. */
+struct code_site {
+    uint32_t name, line; /* of the function of the user or library: a string of the trace, and where it begins */
+    uint32_t number;     /* in lines of struct code_table */
+};
+
+/* The line of a string "FILE:LINE" of the file; 0: absent, or another form. */
 static uint32_t line_of_call(const char *bytes, struct json_span place) {
-    uint32_t line = 0, unit = 1;
-    const char *begin = bytes + place.at, *at = bytes + place.end;
-    while (at > begin && (*at == '"' || at == bytes + place.end))
-        at--;
-    for (; at > begin && *at >= '0' && *at <= '9' && unit <= 100000000; at--, unit *= 10)
-        line += (uint32_t)(*at - '0') * unit;
-    return at > begin && *at == ':' ? line : 0;
+    const char *colon = memrchr(bytes + place.at, ':', place.end - place.at);
+    int64_t line;
+    if (bytes[place.at] != '"' || !colon || !integer_parse(colon + 1, (size_t)(bytes + place.end - colon - 1), &line) ||
+        line <= 0 || line > INT32_MAX)
+        return 0;
+    return (uint32_t)line;
 }
 
-/* Fills an index, in the arena. */
-static enum sutra_status index_code(struct sutra_context *context, const struct launch_model *model,
-                                    struct arena *arena, struct code_index *index, struct sutra_error *error) {
+/* Numbers the code of the rows of hosts of a trace, or of a capture trace. */
+static enum sutra_status number_hosts(const struct diagnosis *d, const struct launch_model *model, bool is_capture,
+                                      struct code_table *table, uint32_t **codes, struct sutra_error *error) {
     static const struct requested_field field = {"CallFrom", ASK_PLACE, false};
     const struct host_rows *hosts = &model->hosts;
     const struct strings *strings = model->strings;
-    *index = (struct code_index){.model = model,
-                                 .frame = arena_alloc(arena, hosts->n, sizeof *index->frame),
-                                 .line = arena_zeros(arena, hosts->n, sizeof *index->line)};
-    TRY(backward_links_find(context, model, arena, &index->backward, error));
-    struct arena_mark mark = arena_mark(arena);
+    *codes = arena_alloc(d->arena, hosts->n, sizeof **codes);
+    struct arena_mark mark = arena_mark(d->arena);
     enum { UNKNOWN = UINT8_MAX };
-    uint8_t *owners = arena_alloc(arena, strings->n, 1);
-    bool *is_own = arena_zeros(arena, hosts->n, sizeof *is_own); /* the innermost function is the code */
-    row_t *calls = arena_alloc(arena, hosts->n, sizeof *calls), *events = arena_alloc(arena, hosts->n, sizeof *events);
-    row_t n = 0; /* functions that a code calls directly */
+    uint8_t *owners = arena_alloc(d->arena, strings->n, 1);
+    uint32_t *site_of = arena_alloc(d->arena, hosts->n, sizeof *site_of); /* by row: the innermost site; 0: none */
+    struct code_site *sites = arena_alloc(d->arena, (size_t)hosts->n + 1, sizeof *sites);
+    row_t *calls = arena_alloc(d->arena, (size_t)hosts->n + 1, sizeof *calls); /* the event of the called function */
+    row_t *forward;
+    uint32_t n = 1;
     struct requested_column column;
-    TRY(arena_status(arena, error));
+    TRY(find_forward_operators(d->context, model, d->arena, &forward, error));
+    TRY(arena_status(d->arena, error));
     memset(owners, UNKNOWN, strings->n);
+    calls[0] = ROW_NONE;
     for (row_t row = 0; row < hosts->n; row++) {
-        const row_t parent = hosts->parent[row], outer = parent == ROW_NONE ? ROW_NONE : index->frame[parent];
         const uint32_t name = host_name(model, row);
-        index->frame[row] = outer;
-        is_own[row] = parent != ROW_NONE && is_own[parent];
+        const uint32_t outer = hosts->parent[row] == ROW_NONE ? 0 : site_of[hosts->parent[row]];
+        struct code_name parts = {0};
+        site_of[row] = outer;
         if (hosts->kind[row] != HOST_FRAME)
             continue;
         if (owners[name] == UNKNOWN)
             owners[name] = (uint8_t)code_owner_of(strings_text(strings, name));
         if (owners[name] == CODE_USER ||
-            (owners[name] == CODE_LIBRARY && (outer == ROW_NONE || owners[host_name(model, outer)] != CODE_USER))) {
-            index->frame[row] = row;
-            is_own[row] = true;
+            (owners[name] == CODE_LIBRARY && (!outer || owners[sites[outer].name] != CODE_USER))) {
+            code_name_parse(strings_text(strings, name), &parts);
+            sites[n] = (struct code_site){.name = name, .line = parts.line};
+            calls[n] = ROW_NONE;
+        } else if (outer && calls[outer] == ROW_NONE) {
+            sites[n] = sites[outer];
+            calls[n] = hosts->event[row];
+        } else {
             continue;
         }
-        if (is_own[row]) {
-            calls[n] = row;
-            events[n++] = hosts->event[row];
-        }
-        is_own[row] = false;
+        site_of[row] = n++;
     }
-    TRY(event_columns_request(context, model->trace, &field, 1, events, n, &column, error));
-    row_t next = 0;
+    TRY(event_columns_request(d->context, model->trace, &field, 1, calls, n, &column, error));
+    for (uint32_t i = 1; i < n; i++) {
+        struct code_site *site = &sites[i];
+        const uint32_t line =
+            calls[i] == ROW_NONE ? 0 : line_of_call(model->trace->document.source.bytes, column.place[calls[i]]);
+        const uint32_t name =
+            strings_intern(&table->names, strings_text(strings, site->name), strings_length(strings, site->name));
+        TRY_ALLOC(name != STRING_NONE, error);
+        site->number = tuples_number(&table->lines, (struct tuple){{name, line ? line : site->line}});
+        TRY_ALLOC(site->number != TUPLE_NONE, error);
+    }
     for (row_t row = 0; row < hosts->n; row++) {
-        const row_t parent = hosts->parent[row];
-        struct code_name parts;
-        if (index->frame[row] == row && code_name_parse(strings_text(strings, host_name(model, row)), &parts))
-            index->line[row] = parts.line;
-        else if (parent != ROW_NONE)
-            index->line[row] = index->line[parent];
-        if (next < n && calls[next] == row) {
-            const struct json_span place = column.place[events[next++]];
-            const uint32_t line = place.at ? line_of_call(model->trace->document.source.bytes, place) : 0;
-            index->line[row] = line ? line : index->line[row];
-        }
+        const uint32_t own = site_of[row], other = forward[row] == ROW_NONE ? 0 : site_of[forward[row]];
+        /* Kernels of an operator in a capture trace that no function encloses have the code of the graph launch. */
+        const bool is_forward = other && !(is_capture && !own);
+        const uint32_t site = is_forward ? other : own;
+        const enum code_via via = is_capture ? CODE_VIA_CAPTURE : is_forward ? CODE_VIA_FORWARD : CODE_VIA_DIRECT;
+        (*codes)[row] = site ? 1 + N_CODE_VIAS * sites[site].number + via : 0;
     }
-    arena_release(arena, mark);
+    arena_release(d->arena, mark);
     return SUTRA_OK;
 }
 
-/* ---- Sums by function, line and way ---- */
-
-/* Of a line; later of a function, with its line of most time. */
-struct code_sum {
-    uint32_t name, line; /* a string of `names` */
-    enum code_via via;
-    int64_t ticks, ticks_of_range;
-    const char *text; /* of the name */
-};
-
-struct code_sums {
-    struct arena *arena;
-    struct code_index own;
-    struct code_index *captures; /* by capture trace; model NULL: not indexed yet */
-    struct strings names;
-    struct pair_table numbers; /* by name, line and via */
-    struct code_sum *list;
-    uint64_t n, capacity;
-    int64_t whole;    /* of the finding, with or without code */
-    int64_t from, to; /* the range that represents the finding */
-};
-
-/* Adds time of a finding to the code of a row of hosts; `of_range` is the part of `ticks` in the range. False: out of
- * memory. */
-static bool add_code(struct code_sums *sums, const struct code_index *index, row_t row, bool is_captured, int64_t ticks,
-                     int64_t of_range) {
-    enum code_via via = is_captured ? CODE_VIA_CAPTURE : CODE_VIA_DIRECT;
-    const row_t engine = row == ROW_NONE ? ROW_NONE : index->backward.engine[row];
-    const row_t forward = engine == ROW_NONE ? ROW_NONE : index->backward.forward[engine];
-    if (forward != ROW_NONE && index->frame[forward] != ROW_NONE) {
-        via = is_captured ? via : CODE_VIA_FORWARD;
-        row = forward;
+/* Numbers the code of a trace: of GPU activities by their launch, or by their operator in a capture trace. */
+static enum sutra_status number_code(const struct diagnosis *d, struct code_table *table, struct sutra_error *error) {
+    const struct device_rows *devices = &d->model->devices;
+    const struct graph_kernels *graphs = d->model->graphs;
+    const struct graph_captures *captures = graphs ? graphs->captures : NULL;
+    uint32_t **of_capture = arena_zeros(d->arena, captures ? captures->n : 0, sizeof *of_capture); /* by row of hosts */
+    table->of_device = arena_alloc(d->arena, devices->n, sizeof *table->of_device);
+    TRY(arena_status(d->arena, error));
+    TRY(number_hosts(d, d->model, false, table, &table->of_host, error));
+    for (row_t i = 0; i < devices->n; i++) {
+        table->of_device[i] = devices->call[i] == ROW_NONE ? 0 : table->of_host[devices->call[i]];
+        if (!captures || graphs->call[i] == ROW_NONE)
+            continue;
+        const struct graph_capture *capture = &captures->list[graphs->capture[i]];
+        uint32_t **codes = &of_capture[graphs->capture[i]];
+        if (!*codes)
+            TRY(number_hosts(d, &capture->model, true, table, codes, error));
+        const row_t op = capture->op[graphs->call[i]];
+        if (op != ROW_NONE && (*codes)[op])
+            table->of_device[i] = (*codes)[op];
     }
-    const row_t frame = row == ROW_NONE ? ROW_NONE : index->frame[row];
-    if (frame == ROW_NONE)
-        return true;
-    const struct strings *strings = index->model->strings;
-    const uint32_t string = host_name(index->model, frame), line = index->line[row];
-    const uint32_t name = strings_intern(&sums->names, strings_text(strings, string), strings_length(strings, string));
-    struct pair_entry *entry =
-        name == STRING_NONE ? NULL : pair_table_insert(&sums->numbers, (uint64_t)name << 32 | line, via);
-    if (!entry)
-        return false;
-    if (entry->number == PAIR_NONE) {
-        if (!arena_grow(sums->arena, &sums->list, sums->n, &sums->capacity, sizeof *sums->list))
-            return false;
-        entry->number = (uint32_t)sums->n;
-        sums->list[sums->n++] = (struct code_sum){.name = name, .line = line, .via = via};
-    }
-    ticks_add(&sums->list[entry->number].ticks, ticks);
-    ticks_add(&sums->list[entry->number].ticks_of_range, of_range);
-    return true;
+    return SUTRA_OK;
 }
 
-/* ---- GPU idle time: instants ----
- *
- * Intervals of a thread ascend. The thread's innermost event is kept, with its ancestors as a stack.
- */
+/* ---- Sums of a finding: ticks by code ---- */
 
-struct thread_cursor {
-    row_t next, end; /* the next row of the thread that begins */
-    row_t live;      /* the innermost event that has begun and not ended, or ROW_NONE */
-};
-
-static bool add_instants(struct code_sums *sums, struct thread_cursor *cursor, int64_t begin, int64_t end) {
-    const struct host_rows *hosts = &sums->own.model->hosts;
+/* Adds GPU idle time by the innermost event of the launching thread at each instant. */
+static void add_instants(const struct code_table *table, const struct host_rows *hosts, uint32_t thread, int64_t begin,
+                         int64_t end, int64_t *ticks) {
+    row_t next; /* the first row of the thread that starts later */
+    BISECT(next, hosts->n,
+           hosts->thread[next] < thread || (hosts->thread[next] == thread && hosts->start[next] <= begin));
+    row_t live = next && hosts->thread[next - 1] == thread ? next - 1 : ROW_NONE;
     while (begin < end) {
-        int64_t until = end;
-        while (cursor->live != ROW_NONE && hosts->stop[cursor->live] <= begin)
-            cursor->live = hosts->parent[cursor->live];
-        if (cursor->next < cursor->end && hosts->start[cursor->next] <= begin) {
-            cursor->live = cursor->next++;
-            continue;
-        }
-        if (cursor->next < cursor->end)
-            until = MIN(until, hosts->start[cursor->next]);
-        if (cursor->live != ROW_NONE)
-            until = MIN(until, hosts->stop[cursor->live]);
-        if (!add_code(sums, &sums->own, cursor->live, false, until - begin,
-                      ticks_within(begin, until, sums->from, sums->to)))
-            return false;
+        while (live != ROW_NONE && hosts->stop[live] <= begin)
+            live = hosts->parent[live];
+        const bool starts = next < hosts->n && hosts->thread[next] == thread && hosts->start[next] < end;
+        int64_t until = starts ? hosts->start[next] : end;
+        until = live == ROW_NONE ? until : MIN(until, hosts->stop[live]);
+        ticks_add(&ticks[live == ROW_NONE ? 0 : table->of_host[live]], until - begin);
+        if (starts && until == hosts->start[next])
+            live = next++;
         begin = until;
     }
-    return true;
 }
 
-static enum sutra_status sum_instants(const struct diagnosis *d, const struct spans *spans, struct code_sums *sums,
-                                      struct sutra_error *error) {
-    const struct overview *overview = d->overview;
-    const struct host_rows *hosts = &d->model->hosts;
-    struct thread_cursor *cursors = arena_alloc(d->arena, hosts->n_threads, sizeof *cursors);
+static void add_gaps(const struct diagnosis *d, const struct code_table *table, const struct spans *spans,
+                     int64_t *ticks) {
     row_t next = 0;
-    TRY_ALLOC(cursors, error);
-    for (row_t row = 0; row < hosts->n; row++) { /* threads are consecutive */
-        struct thread_cursor *cursor = &cursors[hosts->thread[row]];
-        if (row == 0 || hosts->thread[row] != hosts->thread[row - 1])
-            *cursor = (struct thread_cursor){row, row, ROW_NONE};
-        cursor->end = row + 1;
-    }
-    for (row_t i = 0; i < overview->n_rows; i++) {
-        const struct overview_row *row = &overview->rows[i];
-        if (row->gap == ROW_NONE)
-            continue;
-        while (next < spans->n && spans->end[next] <= row->begin)
+    for (row_t i = 0; i < d->overview->n_gaps; i++) {
+        const struct overview_gap *gap = &d->overview->gaps[i];
+        while (next < spans->n && spans->end[next] <= gap->begin)
             next++;
-        for (row_t k = next; k < spans->n && spans->begin[k] < row->end; k++) {
-            const int64_t begin = MAX(spans->begin[k], row->begin), end = MIN(spans->end[k], row->end);
-            const uint32_t thread = overview->gaps[row->gap].thread;
-            ticks_add(&sums->whole, end - begin);
-            if (thread != THREAD_UNKNOWN)
-                TRY_ALLOC(add_instants(sums, &cursors[thread], begin, end), error);
+        for (row_t k = next; k < spans->n && spans->begin[k] < gap->end; k++) {
+            const int64_t begin = MAX(spans->begin[k], gap->begin), end = MIN(spans->end[k], gap->end);
+            if (gap->thread == THREAD_UNKNOWN)
+                ticks_add(&ticks[0], end - begin);
+            else
+                add_instants(table, &d->model->hosts, gap->thread, begin, end, ticks);
         }
     }
-    return SUTRA_OK;
 }
 
-/* ---- GPU activities: launches ---- */
-
-/* Adds an activity by the code of its launch, or of its operator in a capture trace. */
-static enum sutra_status add_activity(const struct diagnosis *d, struct code_sums *sums, row_t device, int64_t ticks,
-                                      int64_t of_range, struct sutra_error *error) {
-    const struct graph_kernels *graphs = d->model->graphs;
-    ticks_add(&sums->whole, ticks);
-    if (graphs && graphs->captures && graphs->call[device] != ROW_NONE) {
-        const uint32_t number = graphs->capture[device];
-        const struct graph_capture *capture = &graphs->captures->list[number];
-        struct code_index *index = &sums->captures[number];
-        if (!index->model)
-            TRY(index_code(d->context, &capture->model, d->arena, index, error));
-        const row_t op = capture->op[graphs->call[device]];
-        if (op != ROW_NONE && index->frame[op] != ROW_NONE) {
-            TRY_ALLOC(add_code(sums, index, op, true, ticks, of_range), error);
-            return SUTRA_OK;
-        }
-    }
-    TRY_ALLOC(add_code(sums, &sums->own, d->model->devices.call[device], false, ticks, of_range), error);
-    return SUTRA_OK;
-}
-
-/* Adds the activities of a class, or the marked ones, each with its time in the intervals of the finding. */
-static enum sutra_status sum_activities(const struct diagnosis *d, const struct spans *spans, const uint8_t *marked,
-                                        uint8_t class, struct code_sums *sums, struct sutra_error *error) {
+/* Adds the activities of a class, or the marked ones, each with its time in the intervals. */
+static enum sutra_status add_activities(const struct diagnosis *d, const struct code_table *table,
+                                        const struct spans *spans, const uint8_t *marked, uint8_t class, int64_t *ticks,
+                                        struct sutra_error *error) {
     const struct device_rows *devices = &d->model->devices;
-    int64_t *before = arena_alloc(d->arena, spans->n, sizeof *before), length = 0;
+    int64_t *before = arena_zeros(d->arena, (size_t)spans->n + 1, sizeof *before);
     const struct kind_clock clock = {.n = spans->n, .begin = spans->begin, .end = spans->end, .before = before};
     TRY_ALLOC(before, error);
-    for (row_t i = 0; i < spans->n; i++) {
-        before[i] = length;
-        length += spans->end[i] - spans->begin[i];
+    for (row_t i = 0; i < spans->n; i++)
+        before[i + 1] = before[i] + spans->end[i] - spans->begin[i];
+    for (row_t i = 0; i < devices->n; i++)
+        if (marked ? marked[i] : d->overview->classes[i] == class)
+            ticks_add(&ticks[table->of_device[i]], kind_clock_between(&clock, devices->start[i], devices->stop[i]));
+    return SUTRA_OK;
+}
+
+/* Sums the time of a finding, and its time in the range that represents the finding, by the kind of this time: GPU idle
+ * time, marked activities, or a class of activities. */
+static enum sutra_status sum_finding(const struct diagnosis *d, const struct code_table *table,
+                                     const struct overview_finding *finding, int64_t *ticks, int64_t *ticks_of_range,
+                                     struct sutra_error *error) {
+    const bool is_gemm = finding->rule == &rule_gemm_bound; /* has no intervals */
+    const uint8_t class = is_gemm                                       ? OVERVIEW_COMPUTE
+                          : finding->rule->scope == SCOPE_COMMUNICATION ? OVERVIEW_COMMUNICATION
+                                                                        : OVERVIEW_COPY;
+    int64_t from = d->overview->first_event + finding->range.from_us * 1000;
+    int64_t to = d->overview->first_event + finding->range.to_us * 1000;
+    const struct spans range = {.n = from < to, .begin = &from, .end = &to};
+    struct spans all = finding->spans, common;
+    if (is_gemm)
+        TRY(spans_of_kinds(d->overview, KIND(OVERVIEW_COMPUTE), d->arena, &all, error));
+    TRY(spans_common(&all, &range, d->arena, &common, error));
+    if (is_gemm || finding->rule->marked) {
+        TRY(add_activities(d, table, &all, finding->kernels, class, ticks, error));
+        return add_activities(d, table, &common, finding->kernels, class, ticks_of_range, error);
     }
-    for (row_t i = 0; i < devices->n; i++) {
-        const int64_t start = devices->start[i], stop = devices->stop[i];
-        if (marked ? !marked[i] : d->overview->classes[i] != class)
-            continue;
-        const int64_t ticks = kind_clock_between(&clock, start, stop);
-        if (ticks > 0)
-            TRY(add_activity(d, sums, i, ticks, kind_clock_between(&clock, MAX(start, sums->from), MIN(stop, sums->to)),
-                             error));
-    }
+    add_gaps(d, table, &all, ticks);
+    add_gaps(d, table, &common, ticks_of_range);
     return SUTRA_OK;
 }
 
@@ -273,108 +229,83 @@ static enum sutra_status sum_activities(const struct diagnosis *d, const struct 
 
 #define CODE_PERCENT 10 /* of functions that are listed */
 
-ORDER_BY(compare_lines, struct code_sum, ASCENDING(name) DESCENDING(ticks) ASCENDING(line) ASCENDING(via))
-ORDER_BY(compare_functions, struct code_sum, DESCENDING(ticks) ASCENDING_TEXT(text))
+struct code_function {
+    const char *name;
+    int64_t ticks, ticks_of_range;
+    int64_t ticks_of_line; /* of the line and way with most time: */
+    uint32_t line, via;
+};
 
-/* Copies a name; of a longer one, the path loses its beginning. */
-static void copy_code_name(const char *text, char name[FINDING_FRAME]) {
-    size_t length = strlen(text);
-    const char *from = text;
-    if (length >= FINDING_FRAME) {
-        const char *slash = strchr(text + length - FINDING_FRAME + 1, '/');
-        from = slash ? slash + 1 : text;
-    }
-    snprintf(name, FINDING_FRAME, "%s", from);
-}
+ORDER_BY(compare_functions, struct code_function, DESCENDING(ticks) ASCENDING_TEXT(name))
 
 /* Lists the functions of a finding in the verdict, and names the one with most time in the range. */
-static enum sutra_status list_functions(const struct diagnosis *d, struct code_sums *sums,
-                                        struct overview_finding *finding, struct rank_verdict *verdict,
-                                        struct sutra_error *error) {
-    struct code_sum *list = sums->list;
-    const struct code_sum *of_range = NULL;
-    uint64_t n = 0;
-    if (sums->n == 0)
-        return SUTRA_OK;
-    qsort(list, sums->n, sizeof *list, compare_lines);
-    for (uint64_t i = 0; i < sums->n; i++) {
-        if (n && list[n - 1].name == list[i].name) {
-            ticks_add(&list[n - 1].ticks, list[i].ticks);
-            ticks_add(&list[n - 1].ticks_of_range, list[i].ticks_of_range);
-            continue;
-        }
-        list[n] = list[i];
-        list[n].text = strings_text(&sums->names, list[n].name);
-        n++;
-    }
-    qsort(list, n, sizeof *list, compare_functions);
-    finding->where.n_code = (unsigned)n;
+static enum sutra_status list_functions(const struct diagnosis *d, const struct code_table *table, const int64_t *ticks,
+                                        const int64_t *ticks_of_range, struct overview_finding *finding,
+                                        struct rank_verdict *verdict, struct sutra_error *error) {
+    const uint32_t n = table->names.n;
+    struct code_function *functions = arena_zeros(d->arena, n, sizeof *functions), *of_range = NULL;
     struct finding_code *codes = realloc(verdict->codes, (verdict->n_codes + FINDING_CODES) * sizeof *codes);
-    TRY_ALLOC(codes, error);
-    verdict->codes = codes;
-    for (uint64_t i = 0; i < n; i++) {
-        const double percent = (double)list[i].ticks / (double)sums->whole * 100;
-        if (list[i].ticks_of_range > (of_range ? of_range->ticks_of_range : 0))
-            of_range = &list[i];
+    struct code_name parts;
+    int64_t whole = ticks[0]; /* with or without code */
+    verdict->codes = codes ? codes : verdict->codes;
+    TRY_ALLOC(functions && codes, error);
+    for (uint32_t code = 1; code <= table->lines.n * N_CODE_VIAS; code++) {
+        const struct tuple *line = &table->lines.list[(code - 1) / N_CODE_VIAS];
+        struct code_function *function = &functions[line->part[0]];
+        function->name = strings_text(&table->names, (uint32_t)line->part[0]);
+        ticks_add(&whole, ticks[code]);
+        ticks_add(&function->ticks, ticks[code]);
+        ticks_add(&function->ticks_of_range, ticks_of_range[code]);
+        if (ticks[code] > function->ticks_of_line ||
+            (ticks[code] == function->ticks_of_line && line->part[1] < function->line)) {
+            function->ticks_of_line = ticks[code];
+            function->line = (uint32_t)line->part[1];
+            function->via = (code - 1) % N_CODE_VIAS;
+        }
+    }
+    qsort(functions, n, sizeof *functions, compare_functions);
+    for (uint32_t i = 0; i < n && functions[i].ticks > 0; i++) {
+        struct code_function *function = &functions[i];
+        const double percent = (double)function->ticks / (double)whole * 100;
+        finding->where.n_code++;
+        if (function->ticks_of_range > (of_range ? of_range->ticks_of_range : 0))
+            of_range = function;
         if (i >= FINDING_CODES || percent < CODE_PERCENT)
             continue;
         struct finding_code *code = &codes[verdict->n_codes++];
         memset(code, 0, sizeof *code);
         code->percent = percent;
         code->rule = finding_rule_number(finding->rule);
-        code->line = list[i].line;
-        code->via = list[i].via;
-        copy_code_name(list[i].text, code->name);
+        code->line = function->line;
+        code->via = function->via;
+        /* Of a longer name, the path loses its beginning. */
+        const size_t length = strlen(function->name), cut = length - MIN(length, FINDING_FRAME - 1);
+        const char *slash = cut ? strchr(function->name + cut, '/') : NULL;
+        snprintf(code->name, sizeof code->name, "%s", slash ? slash + 1 : function->name);
     }
-    struct code_name parts;
-    if (of_range && code_name_parse(of_range->text, &parts)) {
+    if (of_range && code_name_parse(of_range->name, &parts))
         finding->range_code =
             arena_format(d->kept, "%.*s:%u %s", (int)parts.file_length, parts.file, of_range->line, parts.function);
-        TRY_ALLOC(finding->range_code, error);
-    }
-    return SUTRA_OK;
-}
-
-/* Sums the code of a finding by the kind of its time: GPU idle time, marked activities, or a class of activities. */
-static enum sutra_status sum_code(const struct diagnosis *d, const struct overview_finding *finding,
-                                  struct code_sums *sums, struct sutra_error *error) {
-    const struct finding_rule *rule = finding->rule;
-    struct spans compute;
-    sums->whole = 0;
-    sums->from = d->overview->first_event + finding->range.from_us * 1000;
-    sums->to = d->overview->first_event + finding->range.to_us * 1000;
-    if (rule == &rule_gemm_bound) { /* has no intervals */
-        TRY(spans_of_kinds(d->overview, KIND(OVERVIEW_COMPUTE), d->arena, &compute, error));
-        return sum_activities(d, &compute, NULL, OVERVIEW_COMPUTE, sums, error);
-    }
-    if (rule->marked)
-        return sum_activities(d, &finding->spans, finding->kernels,
-                              rule->scope == SCOPE_COMMUNICATION ? OVERVIEW_COMMUNICATION : OVERVIEW_COPY, sums, error);
-    return sum_instants(d, &finding->spans, sums, error);
+    return arena_status(d->kept, error);
 }
 
 enum sutra_status find_code(const struct diagnosis *d, struct rank_verdict *verdict, struct sutra_error *error) {
-    const struct graph_kernels *graphs = d->model->graphs;
-    const size_t n_captures = graphs && graphs->captures ? graphs->captures->n : 0;
-    struct code_sums sums = {.arena = d->arena};
+    struct code_table table = {0};
     struct arena_mark mark = arena_mark(d->arena);
     if (!(d->facts & FACT_FRAMES) || d->findings->n == 0)
         return SUTRA_OK;
-    sums.captures = arena_zeros(d->arena, n_captures, sizeof *sums.captures);
-    TRY_ALLOC(sums.captures, error);
-    TRY(index_code(d->context, d->model, d->arena, &sums.own, error));
-    enum sutra_status status = SUTRA_OK;
+    TRY_ALLOC(strings_init(&table.names), error);
+    enum sutra_status status = number_code(d, &table, error);
+    const size_t n = 1 + N_CODE_VIAS * (size_t)table.lines.n;
     for (unsigned i = 0; i < d->findings->n && !status; i++) {
-        sums.n = 0;
-        if (!strings_init(&sums.names) || !pair_table_init(&sums.numbers))
-            status = error_memory(error);
+        struct overview_finding *finding = &d->findings->list[i];
+        int64_t *ticks = arena_zeros(d->arena, 2 * n, sizeof *ticks);
+        status = ticks ? sum_finding(d, &table, finding, ticks, ticks + n, error) : error_memory(error);
         if (!status)
-            status = sum_code(d, &d->findings->list[i], &sums, error);
-        if (!status)
-            status = list_functions(d, &sums, &d->findings->list[i], verdict, error);
-        pair_table_free(&sums.numbers);
-        strings_free(&sums.names);
+            status = list_functions(d, &table, ticks, ticks + n, finding, verdict, error);
     }
+    tuples_free(&table.lines);
+    strings_free(&table.names);
     arena_release(d->arena, mark);
     return status;
 }

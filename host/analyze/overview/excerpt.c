@@ -32,6 +32,8 @@
 
 /* The range of a finding. */
 struct excerpt {
+    int64_t rank;
+    const char *rule;
     int64_t zero, from, to; /* ticks: the first event of the trace, the range */
     row_t step;             /* row of hosts: the step that contains the start of the range; ROW_NONE */
     struct spans marked;    /* intervals of the finding, by start */
@@ -293,11 +295,10 @@ static row_t merge_narrow(struct excerpt_event *events, row_t n, int64_t pixel) 
 /* ---- The table ---- */
 
 struct excerpt_row {
-    int64_t rank;
-    const char *rule;
     const char *track;
     int64_t lane; /* -1: none */
     const char *kind;
+    const char *text; /* instead of a name of the trace; NULL */
     int64_t start, stop;
     row_t n;
 };
@@ -305,12 +306,15 @@ struct excerpt_row {
 static void add_row(const struct excerpt_lanes *lanes, const struct excerpt_row *row, uint32_t name,
                     struct sutra_table *table) {
     const struct excerpt *excerpt = lanes->excerpt;
-    table_integer(table, row->rank);
-    table_words(table, row->rule);
+    table_integer(table, excerpt->rank);
+    table_words(table, excerpt->rule);
     table_words(table, row->track);
     table_integer(table, row->lane);
     table_words(table, row->kind);
-    table_string(table, lanes->overview->model->strings, name);
+    if (row->text)
+        table_words(table, row->text);
+    else
+        table_string(table, lanes->overview->model->strings, name);
     table_real(table, (double)(row->start - excerpt->zero) / 1000);
     table_real(table, (double)(row->stop - row->start) / 1000);
     table_integer(table, row->n);
@@ -322,10 +326,11 @@ enum sutra_status excerpt_add(const struct overview *overview, const struct valu
     const struct launch_model *model = overview->model;
     const struct host_rows *hosts = &model->hosts;
     const struct overview_window *window = &overview->window;
-    const char *rule = finding->rule->name;
     if (finding->range.from_us >= finding->range.to_us)
         return SUTRA_OK;
-    struct excerpt excerpt = {.zero = overview->first_event,
+    struct excerpt excerpt = {.rank = rank,
+                              .rule = finding->rule->name,
+                              .zero = overview->first_event,
                               .step = ROW_NONE,
                               .marked = finding->spans,
                               .is_idle = finding->rule->marked == NULL};
@@ -352,35 +357,23 @@ enum sutra_status excerpt_add(const struct overview *overview, const struct valu
         return SUTRA_OK;
     }
 
-    add_row(&lanes, &(struct excerpt_row){rank, rule, "", -1, "range", excerpt.from, excerpt.to, 1}, STRING_NONE,
-            table);
-    if (excerpt.step != ROW_NONE)
-        add_row(
-            &lanes,
-            &(struct excerpt_row){rank, rule, "", -1, "step", hosts->start[excerpt.step], hosts->stop[excerpt.step], 1},
-            host_name(model, excerpt.step), table);
-    if (finding->range_code) { /* no name of the trace */
-        table_integer(table, rank);
-        table_words(table, rule);
-        table_words(table, "");
-        table_integer(table, -1);
-        table_words(table, "code");
-        table_words(table, finding->range_code);
-        table_real(table, (double)(excerpt.from - excerpt.zero) / 1000);
-        table_real(table, 0);
-        table_integer(table, 0);
-    }
+    add_row(&lanes, &(struct excerpt_row){"", -1, "range", NULL, excerpt.from, excerpt.to, 1}, STRING_NONE, table);
+    const row_t step = excerpt.step;
+    if (step != ROW_NONE)
+        add_row(&lanes, &(struct excerpt_row){"", -1, "step", NULL, hosts->start[step], hosts->stop[step], 1},
+                host_name(model, step), table);
+    if (finding->range_code)
+        add_row(&lanes, &(struct excerpt_row){"", -1, "code", finding->range_code, excerpt.from, excerpt.from, 0},
+                STRING_NONE, table);
     for (uint32_t lane = 0; lane < lanes.n; lane++) /* also without events */
-        add_row(&lanes,
-                &(struct excerpt_row){rank, rule, lanes.labels[lane], lane, "track", excerpt.from, excerpt.from, 0},
+        add_row(&lanes, &(struct excerpt_row){lanes.labels[lane], lane, "track", NULL, excerpt.from, excerpt.from, 0},
                 STRING_NONE, table);
     for (row_t k = 0; k < lanes.n_events; k++) {
         const struct excerpt_event *event = &lanes.events[k];
         const bool has_lane = event->lane != LANE_NONE;
         add_row(&lanes,
-                &(struct excerpt_row){rank, rule, has_lane ? lanes.labels[event->lane] : "",
-                                      has_lane ? (int64_t)event->lane : -1, kind_names[event->kind], event->start,
-                                      event->stop, event->n},
+                &(struct excerpt_row){has_lane ? lanes.labels[event->lane] : "", has_lane ? (int64_t)event->lane : -1,
+                                      kind_names[event->kind], NULL, event->start, event->stop, event->n},
                 event->name, table);
     }
     /* The arrow: from the lane of calls of the first thread to the lane of the target's stream. */
@@ -391,11 +384,10 @@ enum sutra_status excerpt_add(const struct overview *overview, const struct valu
             continue;
         const uint32_t lane = 2 * lanes.n_threads + s;
         add_row(&lanes,
-                &(struct excerpt_row){rank, rule, lanes.labels[1], 1, "arrow from", hosts->start[call],
-                                      hosts->stop[call], 1},
+                &(struct excerpt_row){lanes.labels[1], 1, "arrow from", NULL, hosts->start[call], hosts->stop[call], 1},
                 host_name(model, call), table);
         add_row(&lanes,
-                &(struct excerpt_row){rank, rule, lanes.labels[lane], lane, "arrow to", model->devices.start[target],
+                &(struct excerpt_row){lanes.labels[lane], lane, "arrow to", NULL, model->devices.start[target],
                                       model->devices.stop[target], 1},
                 model->events->name[model->devices.event[target]], table);
     }

@@ -379,7 +379,7 @@ static enum sutra_status find_sync(struct diagnosis *d, struct sutra_error *erro
         (has_fired(d, &rule_host_bound) && (double)spans_length(&d->host) >= 2 * waits))
         return SUTRA_OK;
     struct spans all, spans;
-    struct finding_where where;
+    struct finding_where where = {.n_units = 0};
     TRY(find_main_sync_caller(d, &caller, &n, error));
     if (caller.op == STRING_NONE)
         return SUTRA_OK;

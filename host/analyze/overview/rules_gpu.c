@@ -51,8 +51,8 @@ static double busy_share(const struct diagnosis *d, double ticks) {
     return percent_of_device(d, ticks) / 100 * (double)overview_busy(d->overview);
 }
 
-/* Makes the finding of a kernel rule, without evidence, from marked activities (by row of devices) of this duration: a
- * faster kernel saves at most the time in which the CPU waits for the GPU. *added is NULL if none is in the window. */
+/* Makes the finding of a kernel rule, without evidence, from marked activities (by row of devices, in d->kept) of this
+ * duration: a faster kernel saves at most the time in which the CPU waits for the GPU. *added is NULL if none is in the window. */
 static enum sutra_status add_kernel_finding(struct diagnosis *d, const struct finding_rule *rule, const uint8_t *marked,
                                             double duration, double saving, struct overview_finding **added,
                                             struct sutra_error *error) {
@@ -62,16 +62,13 @@ static enum sutra_status add_kernel_finding(struct diagnosis *d, const struct fi
     struct spans spans;
     struct arena_mark mark = arena_mark(d->arena);
     int64_t *ticks = arena_alloc(d->arena, devices->n, sizeof *ticks);
-    uint8_t *kernels = d->facts & FACT_FRAMES ? arena_alloc(d->kept, devices->n, 1) : NULL;
     *added = NULL;
-    TRY_ALLOC(ticks && !d->kept->failed, error);
-    if (kernels)
-        memcpy(kernels, marked, devices->n);
+    TRY_ALLOC(ticks, error);
     TRY(spans_of_devices(d->overview, marked, d->kept, &spans, error));
     if (spans.n == 0)
         return SUTRA_OK;
     struct overview_finding *finding = add_finding(d, rule, &spans, "%s", "");
-    finding->kernels = kernels;
+    finding->kernels = marked;
     set_finding_saving(d, finding, fmin(saving, waits));
     finding->uncapped = percent_of_window(d, saving);
     finding->limited_by = waits < saving ? LIMIT_HOST_WAITS : LIMIT_NONE;
@@ -89,8 +86,8 @@ static enum sutra_status add_kernel_finding(struct diagnosis *d, const struct fi
 static const uint8_t *mark_kernels(const struct diagnosis *d, const char *const *words, const char *const *without) {
     const struct device_rows *devices = &d->model->devices;
     const struct device_events *events = d->model->events;
-    uint8_t *matches = arena_alloc(d->arena, d->model->strings->n, 1), *marked = arena_alloc(d->arena, devices->n, 1);
-    if (d->arena->failed)
+    uint8_t *matches = arena_alloc(d->arena, d->model->strings->n, 1), *marked = arena_alloc(d->kept, devices->n, 1);
+    if (!matches || !marked)
         return NULL;
     for (uint32_t name = 0; name < d->model->strings->n; name++)
         matches[name] = d->measures.of_kernel[name] > 0 && has_any(d, name, words) && !has_any(d, name, without);
@@ -405,16 +402,14 @@ static enum sutra_status find_unfused_attention(struct diagnosis *d, struct sutr
     double fused = attention.min_s / ATTENTION_OF_PEAK * 1e9, saving = busy_share(d, fmax(0, ticks - fused));
     double steps = measures->n_steps, flops = attention.flops / steps;
     const struct device_rows *devices = &d->model->devices;
-    struct arena_mark mark = arena_mark(d->arena);
-    uint8_t *marked = arena_zeros(d->arena, devices->n, 1);
-    TRY(arena_status(d->arena, error));
+    uint8_t *marked = arena_zeros(d->kept, devices->n, 1);
+    TRY_ALLOC(marked, error);
     for (row_t i = 0; i < devices->n; i++) {
         uint32_t op = devices->launcher[i] == ROW_NONE ? STRING_NONE : host_name(d->model, devices->launcher[i]);
         marked[i] = op == softmax || op == bmm;
     }
     struct overview_finding *finding;
     TRY(add_kernel_finding(d, &rule_unfused_attention, marked, ticks, saving, &finding, error));
-    arena_release(d->arena, mark);
     if (!finding)
         return SUTRA_OK;
     append_finding_text(finding,
