@@ -111,10 +111,8 @@ static enum sutra_status number_hosts(const struct diagnosis *d, const struct la
     }
     for (row_t row = 0; row < hosts->n; row++) {
         const uint32_t own = site_of[row], other = forward[row] == ROW_NONE ? 0 : site_of[forward[row]];
-        /* Kernels of an operator in a capture trace that no function encloses have the code of the graph launch. */
-        const bool is_forward = other && !(is_capture && !own);
-        const uint32_t site = is_forward ? other : own;
-        const enum code_via via = is_capture ? CODE_VIA_CAPTURE : is_forward ? CODE_VIA_FORWARD : CODE_VIA_DIRECT;
+        const uint32_t site = other ? other : own;
+        const enum code_via via = is_capture ? CODE_VIA_CAPTURE : other ? CODE_VIA_FORWARD : CODE_VIA_DIRECT;
         (*codes)[row] = site ? 1 + N_CODE_VIAS * sites[site].number + via : 0;
     }
     arena_release(d->arena, mark);
