@@ -16,10 +16,10 @@ struct made_trace {
     double begin_s, length_s; /* since 1970; begin_s 0: no absolute time */
     const char *id, *host;
     bool has_gpu;
-    unsigned n_launches;
+    unsigned n_calls, n_launches; /* calls with a name each, before the launches */
 };
 
-/* Fields: pid, rank, of (world size), at (seconds), for (seconds), id, host, gpu, launches. */
+/* Fields: pid, rank, of (world size), at (seconds), for (seconds), id, host, gpu, calls, launches. */
 static void read_field(const char *name, const char *value, struct made_trace *trace) {
     if (strcmp(name, "pid") == 0)
         trace->pid = atoll(value);
@@ -37,6 +37,8 @@ static void read_field(const char *name, const char *value, struct made_trace *t
         trace->host = value;
     else if (strcmp(name, "gpu") == 0)
         trace->has_gpu = atoi(value) != 0;
+    else if (strcmp(name, "calls") == 0)
+        trace->n_calls = (unsigned)atoi(value);
     else if (strcmp(name, "launches") == 0)
         trace->n_launches = (unsigned)atoi(value);
     else
@@ -57,11 +59,15 @@ static void write_trace(FILE *file, const struct made_trace *trace) {
             ", \"traceEvents\": [\n{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": %" PRId64
             ", \"tid\": 1, \"ts\": %.3f, \"dur\": 10}",
             trace->pid, ts);
-    for (unsigned i = 0; i < trace->n_launches; i++)
+    for (unsigned i = 0; i < trace->n_calls + trace->n_launches; i++) {
+        char call[40] = "cudaLaunchKernel";
+        if (i < trace->n_calls)
+            snprintf(call, sizeof call, "call%u", i);
         fprintf(file,
-                ",\n{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 1, \"tid\": 1, "
+                ",\n{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"%s\", \"pid\": 1, \"tid\": 1, "
                 "\"ts\": %.3f, \"dur\": 1, \"args\": {\"correlation\": %u}}",
-                ts + i, i + 1);
+                call, ts + i, i + 1);
+    }
     if (trace->has_gpu)
         fprintf(file,
                 ",\n{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": 0, \"tid\": 7, \"ts\": %.3f, "
@@ -214,6 +220,10 @@ static void only_traces_of_ranks_are_listed(void **state) {
         {"processes without GPU activity",
          {"rank0.json at=1", "rank1.json at=1 gpu=0 launches=10 pid=2", "frontend.json at=1 gpu=0 launches=9 pid=3"},
          "main: single, default 0\n 0 -\n  0 name rank0.json\nno_gpu frontend.json\ngpu_not_recorded rank1.json\n"},
+        {"launches after many names of calls, and after more than traces have",
+         {"rank0.json at=1", "rank1.json at=1 gpu=0 calls=900 launches=10 pid=2",
+          "rank2.json at=1 gpu=0 calls=100000 launches=10 pid=3"},
+         "main: single, default 0\n 0 -\n  0 name rank0.json\ngpu_not_recorded rank1.json\nno_gpu rank2.json\n"},
         {"no process has GPU activity",
          {"rank0.json at=1 gpu=0", "rank1.json at=1 gpu=0 pid=2"},
          "main: single, default 0\n 0 -\n  0 name rank0.json\n  1 name rank1.json\n"},

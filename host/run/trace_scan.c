@@ -24,7 +24,10 @@ struct trace_scan {
     int64_t rank, world_size; /* after the events; NOT_RECORDED */
 };
 
-/* The names and categories of a trace, as they appear. */
+/* More names of calls and categories than traces have: further ones have no role. */
+#define NAMES_MAX 1024
+
+/* The names of calls and the categories of a trace, as they appear. */
 struct scan_names {
     struct strings strings, pids;
     struct arena arena;
@@ -32,17 +35,17 @@ struct scan_names {
     uint32_t n; /* strings with roles */
 };
 
-/* The roles of a string of the trace. */
+/* The roles of a string of the trace. Roles of all strings are found again for a new one. */
 static struct string_roles roles_of(struct scan_names *names, const char *text, size_t length, bool *failed) {
     const uint32_t id = strings_intern(&names->strings, text, length);
-    if (id != STRING_NONE && id >= names->n) {
+    if (id != STRING_NONE && id == names->n && id < NAMES_MAX) {
         arena_free(&names->arena);
         names->roles = names_find(&names->strings, READER_TREE | READER_LINKER, &names->arena);
-        names->n = names->roles ? names->strings.n : 0;
+        names->n = names->strings.n;
+        *failed |= !names->roles;
     }
-    *failed |= id == STRING_NONE || !names->roles;
-    const struct string_roles none = {0};
-    return *failed ? none : names->roles[id];
+    *failed |= id == STRING_NONE;
+    return id < names->n && names->roles ? names->roles[id] : (struct string_roles){0};
 }
 
 /* Scans an event. */
