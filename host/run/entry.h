@@ -13,6 +13,10 @@
 
 #define LABEL_IS_DATE INT64_MAX
 
+/* Traces of one identity or stream, and one time, that are compared with each other: more than there are copies of a
+ * trace, or engines. */
+#define COMPARED_MAX ((size_t)256)
+
 /* A candidate. Ids are of strings of the inventory. */
 struct run_entry {
     struct run_trace trace; /* `rank` is valid if has_rank, `host` is set at the end */

@@ -581,7 +581,8 @@ static void drop_duplicates(struct run_entry **list, struct run_entry *const *tr
     entries_sort(list, traces, n, by_identity_and_begin, NULL);
     for (size_t i = 0; i < n; i++) {
         const int64_t begin_ns = list[i]->trace.begin_ns, end_ns = list[i]->end_ns;
-        for (size_t k = i + 1; k < n && list[i]->settled == RUN_TRACE && by_identity(list[i], list[k], NULL) == 0 &&
+        for (size_t k = i + 1; k < MIN(n, i + 1 + COMPARED_MAX) && list[i]->settled == RUN_TRACE &&
+                               by_identity(list[i], list[k], NULL) == 0 &&
                                (list[k]->trace.begin_ns == begin_ns || list[k]->trace.begin_ns < end_ns);
              k++) {
             if (list[k]->settled != RUN_TRACE || !is_same_recording(list[i], list[k]))

@@ -18,9 +18,6 @@
 #include "base/shared.h"
 #include "run/entry.h"
 
-/* Traces of one stream that are compared with each other at one time: more than there are engines. */
-#define CONFLICTS_MAX 256
-
 /* ---- Orders ---- */
 
 struct list_order {
@@ -193,7 +190,7 @@ static void find_conflicts(const struct run_part *part, bool by_labels, struct c
     struct run_entry **list = sorted(part, by_labels ? by_label_and_stream : by_stream_and_begin);
     entry_order *group = by_labels ? by_label_and_stream : by_stream;
     for (size_t i = 0; i < part->n; i++)
-        for (size_t k = i + 1; k < part->n && k <= i + CONFLICTS_MAX && group(list[i], list[k], part->strings) == 0;
+        for (size_t k = i + 1; k < MIN(part->n, i + 1 + COMPARED_MAX) && group(list[i], list[k], part->strings) == 0;
              k++) {
             const struct run_entry *a = list[i], *b = list[k];
             if (by_labels ? a->label == STRING_NONE : has_time(a) && b->trace.begin_ns >= a->end_ns)
