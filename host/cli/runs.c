@@ -25,7 +25,7 @@ static int compare_paths(const void *left, const void *right, void *arg) {
     return strcmp(paths[*(const uint32_t *)left], paths[*(const uint32_t *)right]);
 }
 
-/* Makes paths, ranks and words of a window for a command. `is_named`: --window names it. The arena notes if it fails. */
+/* Makes paths, ranks and words of a window for a command, in the arena of the run. `is_named`: --window names it. */
 static void describe_window(const struct run *run, const struct run_role *role, size_t window, bool is_named,
                             struct chosen_window *chosen) {
     struct arena *arena = run->arena;

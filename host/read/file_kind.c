@@ -462,7 +462,7 @@ static enum file_format head_format(const char *path, const char *text, size_t n
     return is_pickle && text_has(text, n, "segments") ? FILE_SNAPSHOT : file_kind(path, text, n).format;
 }
 
-/* Inspects the first `size` bytes of a file; `text` has room for `most` bytes and padding. Returns the bytes of text. */
+/* Inspects the first bytes of a file; `text` has room for `most` bytes and padding. Returns the bytes of text. */
 static size_t inspect_bytes(const char *bytes, size_t size, char *text, size_t most, struct trace_head *head) {
     const bool is_packed = is_gzip(bytes, size) || is_zstd(bytes, size);
     size_t n = size;

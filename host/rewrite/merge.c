@@ -55,16 +55,6 @@ static struct merge_rank *rank_at(const struct sutra_merged *merged, size_t numb
 
 /* ---- First pass ---- */
 
-/* The role of a trace, and the rank there. */
-static struct merge_role *role_of(const struct sutra_merged *merged, const struct rank_task *task, int64_t *number) {
-    struct merge_role *role = merged->roles;
-    const struct chosen_window *window = chosen_window_of(role->window, task->path, number);
-    while (window && role->window != window)
-        role++;
-    *number = window ? *number - window->first_rank : task->rank;
-    return role;
-}
-
 /* Collects the collectives of a rank, and keeps its trace for the second pass if the memory suffices. */
 static enum sutra_status read_rank(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                    struct sutra_device_trace *trace, struct sutra_error *error) {
@@ -74,7 +64,11 @@ static enum sutra_status read_rank(void *arg, struct rank_run *run, size_t numbe
     *rank = (struct merge_rank){.base_ns = trace_base_ns(trace),
                                 .n_devices = trace_device_count(&trace->document),
                                 .n_events = trace->events.n};
-    rank->role = role_of(merged, &merged->tasks.list[number], &rank->number);
+    const struct rank_task *task = &merged->tasks.list[number];
+    const struct chosen_window *window = chosen_window_of(merged->roles->window, task->path, &rank->number);
+    rank->number = window ? rank->number - window->first_rank : task->rank;
+    for (rank->role = merged->roles; window && rank->role->window != window;)
+        rank->role++;
     struct collective_calls *calls = &rank->role->calls;
     rank_run_wait(run, number);
     rank->first_call = calls->n;

@@ -128,22 +128,17 @@ static bool is_first_visit(struct run_walk *walk, const struct stat *found, bool
     return true;
 }
 
-static bool is_candidate(const char *name) {
-    static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", ".rpd", ".pickle", ".pkl", ".et"};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (text_ends_in(name, endings[i]))
-            return true;
-    return false;
-}
-
 static enum sutra_status add_file(struct run_walk *walk, const char *path, const struct stat *found,
                                   struct sutra_error *error) {
+    static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", ".rpd", ".pickle", ".pkl", ".et"};
+    bool is_candidate = false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        is_candidate |= text_ends_in(path, endings[i]);
     walk->run->n_files++;
     walk->run->n_bytes += (uint64_t)found->st_size;
-    if (!is_candidate(path)) {
-        walk->run->n_other++;
+    walk->run->n_other += !is_candidate;
+    if (!is_candidate)
         return SUTRA_OK;
-    }
     const struct run_trace trace = {.file = path, .path = path + walk->n_relative, .bytes = (uint64_t)found->st_size};
     const bool is_nested = strchr(path + MIN(walk->n_argument, strlen(path)), '/') != NULL;
     return add_entry(walk->inventory, &(struct run_entry){.trace = trace, .is_nested = is_nested}, error);
@@ -190,18 +185,10 @@ static enum sutra_status visit_entry(struct run_walk *walk, const char *folder, 
     return SUTRA_OK;
 }
 
-/* Whether a name marks a directory of results of sutra. */
-static bool is_of_results(const char *name) {
-    static const char *const marks[] = {".job", ".parts", ".records", "incomplete.sutra"};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (strcmp(name, marks[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Walks a directory, in natural order, unless it contains results; an argument has depth 0. */
+/* Walks a directory, in natural order, unless it contains results of sutra; an argument has depth 0. */
 static enum sutra_status walk_folder(struct run_walk *walk, const char *path, unsigned depth,
                                      struct sutra_error *error) {
+    static const char *const marks_of_results[] = {".job", ".parts", ".records", "incomplete.sutra"};
     struct dirent **entries;
     const int n = scandir(path, &entries, NULL, compare_names);
     bool has_results = false;
@@ -217,7 +204,8 @@ static enum sutra_status walk_folder(struct run_walk *walk, const char *path, un
     }
     walk->run->n_folders++;
     for (int i = 0; i < n && depth > 0; i++)
-        has_results |= is_of_results(entries[i]->d_name);
+        for (size_t k = 0; k < sizeof marks_of_results / sizeof *marks_of_results; k++)
+            has_results |= strcmp(entries[i]->d_name, marks_of_results[k]) == 0;
     enum sutra_status status = SUTRA_OK;
     for (int i = 0; i < n; i++) {
         if (!status && !has_results && *entries[i]->d_name != '.')
@@ -299,10 +287,6 @@ static void read_entry_head(void *arg, size_t i) {
         heads->list[i] = (struct trace_head){.format = FILE_UNREADABLE};
 }
 
-static bool has_json_name(const char *path) {
-    return text_ends_in(path, ".json") || text_ends_in(path, ".json.gz") || text_ends_in(path, ".json.zst");
-}
-
 /* Whether a directory of the path, or the file name, is of captures. */
 static bool is_capture(const char *path) {
     static const char *const folders[] = {"capture_traces/", "graph_capture_profile/"};
@@ -332,7 +316,9 @@ static enum run_kind kind_of_head(const struct run_entry *entry, const struct tr
     case FILE_UNREADABLE:
         return RUN_OTHER;
     default:
-        return has_json_name(path) ? RUN_MALFORMED : RUN_OTHER;
+        return text_ends_in(path, ".json") || text_ends_in(path, ".json.gz") || text_ends_in(path, ".json.zst")
+                   ? RUN_MALFORMED
+                   : RUN_OTHER;
     }
 }
 
@@ -408,24 +394,13 @@ static enum sutra_status list_report(struct run *run, struct sutra_context *cont
     return status;
 }
 
-/* Reports files that could not be read; `first` is the first one. */
-static enum sutra_status report_unreadable(const struct run *run, struct sutra_context *context, size_t n,
-                                           const char *first, struct sutra_error *error) {
-    if (n == 0)
-        return SUTRA_OK;
-    if (context->options.strict)
-        return error_file(error, SUTRA_STRICT, first, "cannot be read");
-    context_warn(context, "%s: %s cannot be read, such as %s", run->path, counted_text(n, "file", "files").text, first);
-    return SUTRA_OK;
-}
-
 /* Reads the heads of all candidates in parallel, some thousands at a time. */
 static enum sutra_status read_heads(struct run *run, struct sutra_context *context, struct sutra_error *error) {
     struct inventory *inventory = run->inventory;
     const size_t n = inventory->n;
     struct heads heads = {.inventory = inventory, .context = context};
     enum sutra_status status = SUTRA_OK;
-    const char *unreadable = NULL;
+    const char *unreadable = NULL; /* the first file that cannot be read */
     size_t n_unreadable = 0;
     heads.list = calloc(MIN(n, HEADS_AT_ONCE) + 1, sizeof *heads.list);
     TRY_ALLOC(heads.list, error);
@@ -445,8 +420,11 @@ static enum sutra_status read_heads(struct run *run, struct sutra_context *conte
         status = status ? status : context_check_cancelled(context, error);
     }
     free(heads.list);
-    if (!status)
-        status = report_unreadable(run, context, n_unreadable, unreadable, error);
+    if (!status && unreadable && context->options.strict)
+        return error_file(error, SUTRA_STRICT, unreadable, "cannot be read");
+    if (!status && unreadable)
+        context_warn(context, "%s: %s cannot be read, such as %s", run->path,
+                     counted_text(n_unreadable, "file", "files").text, unreadable);
     for (size_t i = 0; i < n && !status; i++)
         if (inventory->entries[i].kind == RUN_REPORT)
             status = list_report(run, context, i, error);
@@ -597,25 +575,21 @@ static void drop_duplicates(struct run_entry **list, struct run_entry *const *tr
 
 /* ---- The choice ---- */
 
-/* Whether an identity comes from names that commands have always read. */
-static bool is_plain_rank(const struct run_entry *entry) {
-    return entry->trace.source == RUN_BY_INFO ||
-           (entry->trace.source == RUN_BY_NAME && trace_name_rank(entry->trace.path) == entry->trace.rank);
-}
-
-/* Sets is_flat, if the run is one directory with one trace per rank, and nothing but files that commands skip anyway; and
- * is_nested. */
+/* Sets is_flat: the run is one directory with one trace per rank, and nothing but files that commands skip anyway;
+ * ranks are from names that commands have always read. Sets is_nested. */
 static void find_shape(struct run *run) {
     const struct inventory *inventory = run->inventory;
     run->is_flat = run->n_roles == 1 && run->roles[0].n_windows == 1 && strcmp(run->roles[0].name, "main") == 0;
     run->is_nested = run->n_arguments == 1;
     for (uint64_t i = 0; i < inventory->n; i++) {
         const struct run_entry *entry = &inventory->entries[i];
+        const struct run_trace *trace = &entry->trace;
         if (entry->settled == RUN_OTHER)
             continue;
         run->is_nested &= entry->is_nested;
-        run->is_flat &= !entry->is_nested && entry->settled <= RUN_MALFORMED &&
-                        (entry->settled != RUN_TRACE || entry->is_report || is_plain_rank(entry));
+        run->is_flat = run->is_flat && !entry->is_nested && entry->settled <= RUN_MALFORMED &&
+                       (entry->settled != RUN_TRACE || entry->is_report || trace->source == RUN_BY_INFO ||
+                        (trace->source == RUN_BY_NAME && trace_name_rank(trace->path) == trace->rank));
     }
 }
 

@@ -141,16 +141,6 @@ static bool read_label(const char *text, bool is_directory, struct trace_name *n
 
 /* ---- The file name ---- */
 
-/* Shortens a file name by its extensions. */
-static void remove_extensions(char *name) {
-    static const char *const extensions[] = {".gz", ".zst", ".json", ".trace", ".pt"};
-    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
-        const size_t length = strlen(name), n = strlen(extensions[i]);
-        if (length >= n && strcasecmp(name + length - n, extensions[i]) == 0)
-            name[length - n] = 0;
-    }
-}
-
 /* HOST_PID.TIME, HOST_PID.worker.TIME or HOST_PID, of the process: sets the host, and reduces the name to the rest. */
 static void read_host(char *text, int64_t pid, struct trace_name *name) {
     for (char *line = strrchr(text, '_'); pid >= 0 && line && line > text;
@@ -246,6 +236,7 @@ static void add_role(const char *text, struct trace_name *name) {
 /* ---- A path ---- */
 
 void trace_name_read(const char *path, int64_t pid, struct trace_name *name) {
+    static const char *const extensions[] = {".gz", ".zst", ".json", ".trace", ".pt"};
     char folders[NAME_TEXT_MAX], text[256];
     const char *file = path_file_name(path);
     const size_t n_folders = MIN((size_t)(file - path), sizeof folders - 1);
@@ -273,7 +264,11 @@ void trace_name_read(const char *path, int64_t pid, struct trace_name *name) {
 
     /* The file name, less and less of it. */
     snprintf(text, sizeof text, "%s", file);
-    remove_extensions(text);
+    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+        const size_t length = strlen(text), n = strlen(extensions[i]);
+        if (length >= n && strcasecmp(text + length - n, extensions[i]) == 0)
+            text[length - n] = 0;
+    }
     name->time_ns = read_time(text);
     read_host(text, pid, name);
     if (!name->has_label)

@@ -181,10 +181,6 @@ struct conflicts {
     bool is_separated[N_ENGINE_ORDERS];
 };
 
-static bool is_in_conflict(const struct run_entry *a, const struct run_entry *b, bool by_labels) {
-    return !is_one_process(a, b) && (by_labels || !has_time(a) || overlaps(a, b));
-}
-
 /* Finds traces of one stream with equal labels, or with overlapping or missing times, which are before all others. */
 static void find_conflicts(const struct run_part *part, bool by_labels, struct conflicts *conflicts) {
     struct run_entry **list = sorted(part, by_labels ? by_label_and_stream : by_stream_and_begin);
@@ -195,7 +191,7 @@ static void find_conflicts(const struct run_part *part, bool by_labels, struct c
             const struct run_entry *a = list[i], *b = list[k];
             if (by_labels ? a->label == STRING_NONE : has_time(a) && b->trace.begin_ns >= a->end_ns)
                 break;
-            if (!is_in_conflict(a, b, by_labels))
+            if (is_one_process(a, b) || !(by_labels || !has_time(a) || overlaps(a, b)))
                 continue;
             const struct run_entry *first = compare_natural(a->trace.path, b->trace.path) < 0 ? a : b;
             conflicts->any = true;

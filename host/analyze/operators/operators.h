@@ -96,9 +96,9 @@ struct sutra_operators *operators_new(const struct operator_rules *rules,
  *     forward    aten::linear, sequence number 17
  *     backward   autograd::engine::evaluate_function: AddmmBackward0, 17 --> aten::linear
  *
- * the last operator outside of the engine with the same sequence number that started before. `forward_of`, in the arena:
- * by row of hosts, the operator that the innermost operator of the engine that encloses the row (or is it) is for, or
- * ROW_NONE. Cost: O(n log n).
+ * the last operator outside of the engine with the same sequence number that started before. `forward_of`, in the
+ * arena: by row of hosts, the operator that the innermost operator of the engine that encloses the row (or is it) is
+ * for, or ROW_NONE. Cost: O(n log n).
  */
 enum sutra_status find_forward_operators(struct sutra_context *context, const struct launch_model *model,
                                          struct arena *arena, row_t **forward_of, struct sutra_error *error);

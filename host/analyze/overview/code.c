@@ -30,8 +30,8 @@
 #include "read/event_columns.h"
 #include "text/numbers.h"
 
-/* The functions and lines of a trace and of its capture traces. A code is 1 + N_CODE_VIAS * number + enum code_via, with
- * the number of the function and line; 0: none. */
+/* The functions and lines of a trace and of its capture traces. A code is 1 + N_CODE_VIAS * number + enum code_via,
+ * with the number of the function and line; 0: none. */
 struct code_table {
     struct strings names;
     struct tuples lines;           /* string of `names`, line */

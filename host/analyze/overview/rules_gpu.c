@@ -52,7 +52,8 @@ static double busy_share(const struct diagnosis *d, double ticks) {
 }
 
 /* Makes the finding of a kernel rule, without evidence, from marked activities (by row of devices, in d->kept) of this
- * duration: a faster kernel saves at most the time in which the CPU waits for the GPU. *added is NULL if none is in the window. */
+ * duration: a faster kernel saves at most the time in which the CPU waits for the GPU. *added is NULL if none is in the
+ * window. */
 static enum sutra_status add_kernel_finding(struct diagnosis *d, const struct finding_rule *rule, const uint8_t *marked,
                                             double duration, double saving, struct overview_finding **added,
                                             struct sutra_error *error) {
