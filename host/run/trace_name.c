@@ -124,7 +124,7 @@ static bool is_date(const char *text) {
     return !*text;
 }
 
-/* Sets the label of a directory, which is its whole text, or of a file name. False: it has none. */
+/* Sets the label of a directory, which is its whole text, or of a file name. False: there is no label. */
 static bool read_label(const char *text, bool is_directory, struct trace_name *name) {
     struct name_match match = {.number = NAME_NONE};
     if (!find_match(PATTERN_LABEL, text, 0, &match) && !(is_directory && is_date(text)))
