@@ -73,7 +73,7 @@ typedef int entry_order(const struct run_entry *a, const struct run_entry *b, co
     ASCENDING(coordinates[0])                                                                                          \
     ASCENDING(coordinates[1]) ASCENDING(coordinates[2]) ASCENDING(coordinates[3]) ASCENDING(coordinates[4])
 
-/* Copies n entries, and sorts the copy: by the order, then by natural order of the paths. */
+/* Copies n entries, and sorts the copy: by the order, then by natural order of the paths, in which the entries are. */
 void entries_sort(struct run_entry **to, struct run_entry *const *from, size_t n, entry_order *order,
                   const struct strings *strings);
 

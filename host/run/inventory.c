@@ -61,7 +61,7 @@ const char *const run_window_source_names[] = {[RUN_WINDOWS_SINGLE] = "single",
 struct inventory {
     struct arena arena, roles; /* of the files; of the roles, which are made again after a scan */
     struct strings strings;
-    struct run_entry *entries;
+    struct run_entry *entries; /* by natural order of their paths */
     uint64_t n, capacity;
 };
 
@@ -132,8 +132,8 @@ static enum sutra_status add_file(struct run_walk *walk, const char *path, const
                                   struct sutra_error *error) {
     static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", ".rpd", ".pickle", ".pkl", ".et"};
     bool is_candidate = false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        is_candidate |= text_ends_in(path, endings[i]);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !is_candidate; i++)
+        is_candidate = text_ends_in(path, endings[i]);
     walk->run->n_files++;
     walk->run->n_bytes += (uint64_t)found->st_size;
     walk->run->n_other += !is_candidate;
@@ -528,7 +528,7 @@ static bool is_preferred(const struct run_entry *a, const struct run_entry *b) {
         return size_a > size_b;
     if (depth_a != depth_b)
         return depth_a < depth_b;
-    return compare_natural(a->trace.path, b->trace.path) < 0;
+    return a < b;
 }
 
 static void drop(struct run_entry *entry, const struct run_entry *of) {

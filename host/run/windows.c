@@ -29,7 +29,7 @@ static int compare_entries(const void *left, const void *right, void *arg) {
     const struct list_order *by = arg;
     const struct run_entry *a = *(struct run_entry *const *)left, *b = *(struct run_entry *const *)right;
     const int order = by->order(a, b, by->strings);
-    return order ? order : compare_natural(a->trace.path, b->trace.path);
+    return order ? order : (a > b) - (a < b);
 }
 
 void entries_sort(struct run_entry **to, struct run_entry *const *from, size_t n, entry_order *order,
@@ -193,9 +193,9 @@ static void find_conflicts(const struct run_part *part, bool by_labels, struct c
                 break;
             if (is_one_process(a, b) || !(by_labels || !has_time(a) || overlaps(a, b)))
                 continue;
-            const struct run_entry *first = compare_natural(a->trace.path, b->trace.path) < 0 ? a : b;
+            const enum run_source source = MIN(a, b)->trace.source;
             conflicts->any = true;
-            conflicts->are_named &= first->trace.source == RUN_BY_NAME || first->trace.source == RUN_BY_DIRECTORY;
+            conflicts->are_named &= source == RUN_BY_NAME || source == RUN_BY_DIRECTORY;
             for (size_t key = 0; key < N_ENGINE_ORDERS; key++)
                 conflicts->is_separated[key] &= engine_orders[key](a, b, part->strings) != 0;
         }
