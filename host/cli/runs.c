@@ -111,14 +111,20 @@ int run_inputs_open(struct job *job, const struct operands *operands, const stru
     return SUTRA_OK;
 }
 
+int run_add_skipped(const struct run *run, enum run_kind kind, struct trace_list *list, enum trace_names names) {
+    for (size_t i = 0; i < run->n_skipped; i++) {
+        char *file = (char *)run->skipped[i].file; /* struct operands has words of argv */
+        if (run->skipped[i].kind == kind)
+            TRY_CODE(trace_list_add(list, &(struct operands){.words = &file, .n = 1}, names));
+    }
+    return SUTRA_OK;
+}
+
 int run_list_snapshots(struct job *job, struct trace_list *list) {
     struct run run = {.path = NULL};
     int exit_code = run_list(job, (const char *const *)job->operands.words, job->operands.n, NULL, &run);
-    for (size_t i = 0, n = run.is_nested ? run.n_skipped : 0; i < n && exit_code == SUTRA_OK; i++) {
-        char *file = (char *)run.skipped[i].file;
-        if (run.skipped[i].kind == RUN_SNAPSHOT)
-            exit_code = trace_list_add(list, &(struct operands){.words = &file, .n = 1}, NAMES_SNAPSHOT);
-    }
+    if (run.is_nested && exit_code == SUTRA_OK)
+        exit_code = run_add_skipped(&run, RUN_SNAPSHOT, list, NAMES_SNAPSHOT);
     run_free(&run);
     return list->n == 0 && exit_code == SUTRA_OK ? trace_list_add(list, &job->operands, NAMES_SNAPSHOT) : exit_code;
 }

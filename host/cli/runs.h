@@ -7,12 +7,12 @@
 #define CLI_RUNS_H
 
 #include "cli/command.h"
+#include "cli/paths.h"
 #include "context/context.h"
 #include "run/run.h"
 
 struct job;
 struct json_out;
-struct trace_list;
 
 /* Options of commands that read the directory of a run, in the struct job of the command. */
 #define JOB_ROWS_RUN                                                                                                   \
@@ -46,6 +46,9 @@ int run_list(struct job *job, const char *const *folders, size_t n, const struct
 /* Opens the run in the operands, and selects windows. Returns as run_list(); call run_free() in any case. */
 int run_inputs_open(struct job *job, const struct operands *operands, const struct run_selection *selection,
                     struct run_inputs *inputs);
+
+/* Adds the skipped files of a kind to a list. Returns as run_list(). */
+int run_add_skipped(const struct run *run, enum run_kind kind, struct trace_list *list, enum trace_names names);
 
 /* Lists the memory snapshots of a run, if all of its files are in subdirectories; else all files of the directory that
  * may be snapshots, as trace_list_add(). Returns as run_list(). */

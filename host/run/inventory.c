@@ -596,22 +596,17 @@ static void find_shape(struct run *run) {
 static enum sutra_status list_skipped(struct run *run, struct sutra_error *error) {
     struct inventory *inventory = run->inventory;
     struct arena *arena = &inventory->roles;
-    size_t n = 0, n_captures = 0;
+    size_t n = 0;
     struct run_skipped *skipped = arena_alloc(arena, inventory->n, sizeof *skipped);
-    const char **captures = arena_alloc(arena, inventory->n, sizeof(char *));
     TRY(arena_status(arena, error));
     for (uint64_t i = 0; i < inventory->n; i++) {
         const struct run_entry *entry = &inventory->entries[i];
-        if (entry->settled == RUN_CAPTURE)
-            captures[n_captures++] = entry->trace.file;
         if (entry->settled != RUN_TRACE && entry->settled != RUN_OTHER)
             skipped[n++] = (struct run_skipped){entry->trace.path, entry->trace.file, entry->of, entry->settled,
                                                 entry->n_launches};
     }
     run->skipped = skipped;
     run->n_skipped = n;
-    run->captures = captures;
-    run->n_captures = n_captures;
     return SUTRA_OK;
 }
 

@@ -140,9 +140,6 @@ struct run {
     bool is_flat;            /* one directory with one trace per rank: commands read its files as they always did */
     bool is_nested;          /* all files with a kind are in subdirectories of one argument */
     bool is_scanned;         /* all traces are scanned */
-    /* Paths of captures of graphs and of host traces, to open. */
-    const char *const *captures;
-    size_t n_captures;
     const struct run_pick *picks; /* by run_choose() */
     size_t n_picks;
     struct arena *arena;         /* of the roles: until the next choice */

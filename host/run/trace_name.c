@@ -104,22 +104,14 @@ static void read_coordinates(const char *text, struct trace_name *name) {
 
 /* Whether a directory is a date and a time: 2026_11_28_04_24_30, 20261128-0424. */
 static bool is_date(const char *text) {
-    static const struct {
-        unsigned n_digits;
-        const char *separators; /* before the digits: one of them or none, */
-        bool is_required;       /* or one */
-    } fields[] = {{4, "", false},   {2, "-_", false}, {2, "-_", false},
-                  {2, "-_T", true}, {2, "-_", false}, {2, "-_", false}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (i == 5 && !*text) /* without seconds */
+    /* 0: a digit; -: "-", "_" or nothing; T: one of both or "T" */
+    for (const char *form = "0000-00-00T00-00-00"; *form; form++) {
+        const bool is_separated = *text && strchr(*form == 'T' ? "-_T" : "-_", *text);
+        if (!*text && strcmp(form, "-00") == 0) /* without seconds */
             return true;
-        const bool is_separated = *text && strchr(fields[i].separators, *text);
-        if (fields[i].is_required && !is_separated)
+        if ((*form == '0' && !is_digit(*text)) || (*form == 'T' && !is_separated))
             return false;
-        text += is_separated;
-        for (unsigned digit = 0; digit < fields[i].n_digits; digit++)
-            if (!is_digit(*text++))
-                return false;
+        text += *form == '0' || is_separated;
     }
     return !*text;
 }
@@ -143,26 +135,23 @@ static bool read_label(const char *text, bool is_directory, struct trace_name *n
 
 /* HOST_PID.TIME, HOST_PID.worker.TIME or HOST_PID, of the process: sets the host, and reduces the name to the rest. */
 static void read_host(char *text, int64_t pid, struct trace_name *name) {
-    for (char *line = strrchr(text, '_'); pid >= 0 && line && line > text;
-         line = memrchr(text, '_', (size_t)(line - text))) {
-        const char *rest = line + 1 + strspn(line + 1, "0123456789"), *time = rest;
-        if (rest == line + 1)
-            continue;
-        if (*time == '.' && !is_digit(time[1])) {
-            time++;
-            while (is_letter(*time) || *time == '_')
-                time++;
-        }
-        const bool has_time = *time == '.' && strspn(time + 1, "0123456789") >= 10 &&
-                              !time[1 + strspn(time + 1, "0123456789")] && !(time > rest && time == rest + 1);
-        if (*rest && !has_time)
-            continue;
-        if (strtoll(line + 1, NULL, 10) != pid || (pid < 1000 && !has_time))
-            return;
-        snprintf(name->host, sizeof name->host, "%.*s", (int)MIN(line - text, 255), text);
-        memmove(text, rest, strlen(rest) + 1);
-        return;
+    char *time = strrchr(text, '.'), *end = text + strlen(text);
+    const bool has_time = time && strspn(time + 1, "0123456789") >= 10 && time[1 + strspn(time + 1, "0123456789")] == 0;
+    if (has_time) {
+        char *worker = end = time;
+        while (worker > text && (is_letter(worker[-1]) || worker[-1] == '_'))
+            worker--;
+        if (worker < time && worker > text && worker[-1] == '.')
+            end = worker - 1;
     }
+    char *number = end;
+    while (number > text && is_digit(number[-1]))
+        number--;
+    if (number == end || number < text + 2 || number[-1] != '_' || strtoll(number, NULL, 10) != pid ||
+        (pid < 1000 && !has_time))
+        return;
+    snprintf(name->host, sizeof name->host, "%.*s", (int)MIN(number - 1 - text, 255), text);
+    memmove(text, end, strlen(end) + 1);
 }
 
 /* The number after a word of the pattern; else the only number below 100,000 that is not the process. */

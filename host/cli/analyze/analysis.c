@@ -502,12 +502,15 @@ static int write_results(struct analysis *analysis) {
 static int list_captures(struct analysis *analysis) {
     const struct run *run = &analysis->job.run.run;
     const struct operands named = {(unsigned)analysis->captures.n, (char **)analysis->captures.texts};
-    const struct operands of_run = {(unsigned)run->n_captures, (char **)run->captures};
-    TRY_CODE(trace_list_add(&analysis->capture_files, &named, NAMES_JSON));
-    if (analysis->kind->reads_captures && run->n_captures && analysis->job.log_level <= LOG_INFO)
+    struct trace_list *files = &analysis->capture_files;
+    TRY_CODE(trace_list_add(files, &named, NAMES_JSON));
+    const size_t n_named = files->n;
+    if (analysis->kind->reads_captures)
+        TRY_CODE(run_add_skipped(run, RUN_CAPTURE, files, NAMES_JSON));
+    if (files->n > n_named && analysis->job.log_level <= LOG_INFO)
         fprintf(stderr, "sutra: %s: %s used\n", run->path,
-                counted_text(run->n_captures, "capture of graphs is", "captures of graphs are").text);
-    return analysis->kind->reads_captures ? trace_list_add(&analysis->capture_files, &of_run, NAMES_JSON) : SUTRA_OK;
+                counted_text(files->n - n_named, "capture of graphs is", "captures of graphs are").text);
+    return SUTRA_OK;
 }
 
 /* Analyzes the inputs of the job, and reports. `exit_code`: of the preparation. */
