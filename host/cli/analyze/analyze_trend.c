@@ -64,9 +64,12 @@ static enum sutra_status set_window(struct trend *trend, const struct run_window
     struct sutra_finding finding;
     double *us;
     uint64_t n;
-    *window = (struct trend_window){
-        .label = of->label, .name = of->label ? of->label : file, .missing = of->missing, .n_ranks = of->n_traces};
-    trend_window_set_steps(window, NULL, 0);
+    *window = (struct trend_window){.label = of->label,
+                                    .name = of->label ? of->label : file,
+                                    .missing = of->missing,
+                                    .n_ranks = of->n_traces,
+                                    .step_us = (double)NAN,
+                                    .spread_us = (double)NAN};
     if (of->begin_ns != RUN_NO_TIME)
         snprintf(window->start, sizeof window->start, "%.19s", utc_text(of->begin_ns).text);
     for (int part = 0; part < SUTRA_N_PARTS; part++)
