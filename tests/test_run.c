@@ -342,9 +342,8 @@ static void names_of_traces_are_read(void **state) {
         static struct trace_name name;
         trace_name_read(cases[i].path, cases[i].pid, &name);
         if (name.rank != cases[i].rank || name.directory_rank != cases[i].directory_rank ||
-            name.number != cases[i].number || (name.has_label ? name.label : -1) != cases[i].label ||
-            strcmp(name.host, cases[i].host) != 0 || strcmp(name.role, cases[i].role) != 0 ||
-            strcmp(name.folder, cases[i].folder) != 0)
+            name.number != cases[i].number || name.label != cases[i].label || strcmp(name.host, cases[i].host) != 0 ||
+            strcmp(name.role, cases[i].role) != 0 || strcmp(name.folder, cases[i].folder) != 0)
             fail_msg("%s: rank %" PRId64 ", %" PRId64 ", number %" PRId64 ", label %" PRId64 ", '%s' '%s' '%s'",
                      cases[i].path, name.rank, name.directory_rank, name.number, name.label, name.host, name.role,
                      name.folder);

@@ -96,8 +96,9 @@ static enum sutra_status pair_window(struct ranks_run *run, const struct chosen_
         if (hosts->skipped[i].kind != RUN_HOST)
             continue;
         trace_name_read(hosts->skipped[i].path, -1, &name);
-        if (window->label && name.has_label &&
-            (name.label != label.label || (name.label == NAME_NONE && strcmp(name.label_text, label.label_text) != 0)))
+        if (window->label && name.label != NAME_NONE &&
+            (name.label != label.label ||
+             (name.label == LABEL_IS_DATE && strcmp(name.label_text, label.label_text) != 0)))
             continue;
         paths[n] = (char *)hosts->skipped[i].file;
         ranks[n++] = name.rank != NAME_NONE             ? name.rank

@@ -18,7 +18,8 @@ struct merge_point {
     uint32_t tid; /* its text, a string of the calls; STRING_NONE: the event is not kept */
 };
 
-/* Ranks whose collectives are matched: all, or those of a role of a run. Roles may have groups with the same names. */
+/* Ranks whose collectives are matched with each other: all ranks, or the ranks of a role of a run. Roles may have
+ * groups with the same names. */
 struct merge_role {
     const struct chosen_window *window; /* of the role, or NULL */
     struct collective_calls calls;

@@ -11,8 +11,6 @@
 #include "columns/strings.h"
 #include "run/run.h"
 
-#define LABEL_IS_DATE INT64_MAX
-
 /* Traces of one identity or stream, and one time, that are compared with each other: more than there are copies of a
  * trace, or engines. */
 #define COMPARED_MAX ((size_t)256)
@@ -29,7 +27,7 @@ struct run_entry {
     uint32_t node;         /* the folder without ranks */
     uint32_t role;
     uint32_t label;        /* text; STRING_NONE */
-    int64_t label_number;  /* or LABEL_IS_DATE */
+    int64_t label_number;  /* or LABEL_IS_DATE; NAME_NONE */
     int64_t end_ns;        /* or RUN_NO_TIME */
     int64_t name_time_ns;  /* NAME_NONE */
     int64_t recorded_rank; /* by `recorded_source`, without regard to other traces; NAME_NONE */

@@ -350,13 +350,11 @@ static enum sutra_status identify(struct run *run, struct run_entry *entry, cons
     entry->recorded_source = head->rank >= 0 ? RUN_BY_INFO : name.rank != NAME_NONE ? RUN_BY_NAME : RUN_BY_DIRECTORY;
     run->n_contradictions += head->rank >= 0 && named != NAME_NONE && named != head->rank;
     entry->label = entry->trace_id = STRING_NONE;
-    entry->label_number = name.has_label && name.label == NAME_NONE ? LABEL_IS_DATE
-                          : name.has_label                          ? name.label
-                                                                    : NAME_NONE;
+    entry->label_number = name.label;
     const char *host = *head->host_name ? head->host_name : *name.host ? name.host : name.folder;
     TRY_ALLOC(intern(inventory, host, &entry->host) && intern(inventory, name.folder, &entry->folder) &&
                   intern(inventory, name.node, &entry->node) && intern(inventory, name.role, &entry->role) &&
-                  (!name.has_label || intern(inventory, name.label_text, &entry->label)) &&
+                  (name.label == NAME_NONE || intern(inventory, name.label_text, &entry->label)) &&
                   (!*head->trace_id || intern(inventory, head->trace_id, &entry->trace_id)),
               error);
     return SUTRA_OK;

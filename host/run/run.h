@@ -202,7 +202,8 @@ void run_free(struct run *run);
  * All are numbers after words, in one table of patterns. Letters match in any case.
  */
 
-#define NAME_NONE (-1) /* no such number */
+#define NAME_NONE     (-1) /* no such number */
+#define LABEL_IS_DATE INT64_MAX
 
 /* Coordinates of a rank, from the slowest to the fastest. */
 enum { COORDINATE_DP, COORDINATE_PP, COORDINATE_CP, COORDINATE_EP, COORDINATE_TP, N_COORDINATES };
@@ -215,9 +216,8 @@ struct trace_name {
     bool has_coordinates;
     int64_t coordinates[N_COORDINATES]; /* of the file name, else of the directories; 0: not in the name */
     bool has_dp;
-    int64_t number; /* after "worker" or another word, else the only small number in the name */
-    bool has_label;
-    int64_t label;   /* number; NAME_NONE: a date, which `label_text` contains */
+    int64_t number;  /* after "worker" or another word, else the only small number in the name */
+    int64_t label;   /* number of `label_text`, or LABEL_IS_DATE; NAME_NONE: no label */
     int64_t time_ns; /* when the file was written: a number of nanoseconds in the name; NAME_NONE */
     char label_text[256];
     char host[256];             /* of HOST_PID in the file name, if PID is the process; "" */

@@ -125,8 +125,7 @@ static bool read_label(const char *text, bool is_directory, struct trace_name *n
         match.begin = 0;
         match.end = strlen(text);
     }
-    name->has_label = true;
-    name->label = match.number;
+    name->label = match.number == NAME_NONE ? LABEL_IS_DATE : match.number;
     snprintf(name->label_text, sizeof name->label_text, "%.*s", (int)(match.end - match.begin), text + match.begin);
     return true;
 }
@@ -231,7 +230,7 @@ void trace_name_read(const char *path, int64_t pid, struct trace_name *name) {
     const size_t n_folders = MIN((size_t)(file - path), sizeof folders - 1);
     memset(name, 0, offsetof(struct trace_name, label_text));
     name->label_text[0] = name->host[0] = name->folder[0] = name->node[0] = name->role[0] = 0;
-    name->directory_rank = name->number = NAME_NONE;
+    name->directory_rank = name->number = name->label = NAME_NONE;
 
     /* Directories, the innermost last. */
     memcpy(folders, path, n_folders);
@@ -260,7 +259,7 @@ void trace_name_read(const char *path, int64_t pid, struct trace_name *name) {
     }
     name->time_ns = read_time(text);
     read_host(text, pid, name);
-    if (!name->has_label)
+    if (name->label == NAME_NONE)
         read_label(text, false, name);
     blank_matches(PATTERN_LABEL, text);
     name->rank = last_number(PATTERN_RANK, text);
