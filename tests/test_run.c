@@ -8,6 +8,7 @@
 
 #include "run/run.h"
 #include "unit.h"
+#include "text/strings.h"
 
 /* ---- Files ---- */
 

@@ -10,6 +10,7 @@
 #include "base/shared.h"
 #include "columns/strings.h"
 #include "run/run.h"
+#include "text/strings.h"
 
 /* Traces of one identity or stream, and one time, that are compared with each other: more than there are copies of a
  * trace, or engines. */

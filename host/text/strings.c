@@ -570,3 +570,26 @@ size_t string_encode(const char *decoded, size_t length, char *out) {
     }
     return (size_t)(to - out);
 }
+
+int compare_natural(const char *a, const char *b) {
+    const char *const whole_a = a, *const whole_b = b;
+    while (*a && *b) {
+        if (!is_digit(*a) && *a == *b) {
+            a++;
+            b++;
+            continue;
+        }
+        if (!is_digit(*a) || !is_digit(*b)) /* a number is before other characters, the end of a text before both */
+            break;
+        const char *from_a = a + strspn(a, "0"), *from_b = b + strspn(b, "0");
+        const size_t n_a = strspn(from_a, "0123456789"), n_b = strspn(from_b, "0123456789");
+        const int order = n_a != n_b ? (n_a > n_b) - (n_a < n_b) : strncmp(from_a, from_b, n_a);
+        if (order)
+            return order < 0 ? -1 : 1;
+        a = from_a + n_a;
+        b = from_b + n_b;
+    }
+    const int order =
+        !*a || !*b || is_digit(*a) == is_digit(*b) ? (unsigned char)*a - (unsigned char)*b : (is_digit(*a) ? -1 : 1);
+    return order ? order : strcmp(whole_a, whole_b);
+}

@@ -85,6 +85,9 @@ size_t string_encode(const char *decoded, size_t length, char *out);
  * escaped, lone surrogates too. Returns the bytes written, at most 4 * length + 2. */
 size_t string_repr(const char *decoded, size_t length, char *out);
 
+/* Compares texts as versionsort does: numbers by value, before other characters; equal texts by their bytes. */
+int compare_natural(const char *a, const char *b);
+
 /* Offset of the first byte that is not well-formed UTF-8 (surrogates and overlong forms are not), or n. */
 size_t utf8_check(const char *bytes, size_t n);
 

@@ -8,6 +8,7 @@
 
 #include "fuzz.h"
 #include "run/run.h"
+#include "text/strings.h"
 
 static const char sound[] =
     "{\"baseTimeNanoseconds\": 1700000000000000000, \"distributedInfo\": {\"rank\": 1, \"world_size\": 2}, \"traceEvents\": "
