@@ -3,7 +3,8 @@
  *
  * Input: a JSON text. Output: objects; containers are created when their bracket closes, from the values on a stack.
  * Reals become text, as Python's json.loads(parse_float=str) reads them: no number of a memory snapshot is a real.
- * Nesting costs no recursion. Cost: O(size), 8 bytes per value of the open containers.
+ * Nesting costs no recursion. A string is first compared with the last one at its position in a container, which needs
+ * no hash. Cost: O(size), 8 bytes per value of the open containers.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,16 @@
 #include "text/numbers.h"
 #include "text/strings.h"
 
+/* The last string at a position: dicts of a list have the same keys in the same order, and often the same texts. */
+struct recent_string {
+    object_t value;
+    uint32_t length; /* with its quotes; 0: none */
+    char bytes[52];  /* as in the text: at most SOURCE_PADDING, so that a comparison may pass the end */
+};
+#define RECENT_STRINGS 256 /* a power of two: positions of four levels */
+
 struct json_objects {
+    struct recent_string recent[RECENT_STRINGS];
     object_t *stack;
     uint64_t n, capacity;
     struct {
@@ -39,6 +49,22 @@ static object_t json_string(struct objects *objects, const char *text, struct js
     uint32_t string = strings_intern(&objects->strings, decoded, string_decode(raw, length, decoded));
     free(decoded);
     return string == STRING_NONE ? OBJECT_ABSENT : object_make(OBJECT_STRING, string);
+}
+
+/* Steps over a string at the walker. OBJECT_ABSENT: malformed, or out of memory. */
+static object_t read_string(struct objects *objects, struct json_walker *walker, struct recent_string *recent) {
+    if (recent->length > 0 && memcmp(walker->text + walker->at, recent->bytes, recent->length) == 0) {
+        walk_to(walker, walker->at + recent->length);
+        return recent->value;
+    }
+    const struct json_span place = walk_string(walker);
+    const object_t value = walker->expected ? OBJECT_ABSENT : json_string(objects, walker->text, place);
+    const size_t length = place.end + 1 - place.at;
+    if (value && length <= sizeof recent->bytes) {
+        *recent = (struct recent_string){.value = value, .length = (uint32_t)length};
+        memcpy(recent->bytes, walker->text + place.at, length);
+    }
+    return value;
 }
 
 static object_t json_scalar(struct objects *objects, const char *text) {
@@ -73,6 +99,12 @@ static object_t json_scalar(struct objects *objects, const char *text) {
     }
 }
 
+/* The last string that was read at the position of the next value. */
+static struct recent_string *recent_at_end(struct json_objects *json) {
+    const uint64_t first = json->depth ? json->open[json->depth - 1].first : 0;
+    return &json->recent[(64 * json->depth + json->n - first) % RECENT_STRINGS];
+}
+
 /* Walks one value; containers close as soon as their bracket does. False: out of memory. */
 static bool read_value(struct objects *objects, struct json_walker *walker, struct json_objects *json) {
     for (bool begins = true;;) {
@@ -81,11 +113,15 @@ static bool read_value(struct objects *objects, struct json_walker *walker, stru
         if (!column_grow(&json->stack, json->n + 1, &json->capacity, sizeof(object_t)))
             return false;
         if (begins && json->depth && json->open[json->depth - 1].is_dict) {
-            struct json_span key = walk_key(walker);
-            if (walker->expected)
+            if (c != '"') {
+                walk_fail(walker, "a key in double quotes");
                 return true;
-            if (!(json->stack[json->n++] = json_string(objects, walker->text, key)))
+            }
+            if (!(json->stack[json->n] = read_string(objects, walker, recent_at_end(json))) && !walker->expected)
                 return false;
+            json->n++;
+            if (!walk_expect(walker, ':', "':' after a key"))
+                return true;
             c = walk_char(walker);
         }
         if (begins && (c == '{' || c == '[')) {
@@ -99,13 +135,24 @@ static bool read_value(struct objects *objects, struct json_walker *walker, stru
             if (walk_char(walker) != c + 2)
                 continue;
         } else if (begins && c == '"') {
-            struct json_span place = walk_string(walker);
-            if (!walker->expected && !(value = json_string(objects, walker->text, place)))
+            if (!(value = read_string(objects, walker, recent_at_end(json))) && !walker->expected)
                 return false;
         } else if (begins) {
             const char *text = walker->text + walker->at;
-            walk_scalar(walker);
-            if (!walker->expected && !(value = json_scalar(objects, text)))
+            size_t n_digits = 0;
+            uint64_t number = 0;
+            for (; n_digits < 19 && is_digit(text[n_digits]); n_digits++)
+                number = 10 * number + (uint64_t)(text[n_digits] - '0');
+            if (n_digits > 0 && scalar_may_end(text[n_digits]) && number <= INT64_MAX &&
+                (*text != '0' || n_digits == 1)) { /* as most scalars */
+                value = objects_integer(objects, (int64_t)number);
+                walk_to(walker, walker->at + n_digits);
+            } else {
+                walk_scalar(walker);
+                if (!walker->expected)
+                    value = json_scalar(objects, text);
+            }
+            if (!value && !walker->expected)
                 return false;
         }
         if (walker->expected)

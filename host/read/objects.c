@@ -258,9 +258,19 @@ object_t objects_dict(struct objects *objects, const object_t *pairs, size_t n_p
 
 bool objects_init(struct objects *objects) {
     *objects = (struct objects){.n_shape_slots = 1024, .n_list_slots = 1024};
-    objects->shape_slots = calloc(objects->n_shape_slots, sizeof *objects->shape_slots);
-    objects->list_slots = calloc(objects->n_list_slots, sizeof *objects->list_slots);
-    if (!strings_init(&objects->strings) || !objects->shape_slots || !objects->list_slots)
+    objects->shape_slots = malloc(objects->n_shape_slots * sizeof *objects->shape_slots);
+    objects->list_slots = malloc(objects->n_list_slots * sizeof *objects->list_slots);
+    return objects->shape_slots && objects->list_slots && objects_clear(objects);
+}
+
+bool objects_clear(struct objects *objects) {
+    strings_free(&objects->strings);
+    memset(objects->shape_slots, 0, objects->n_shape_slots * sizeof *objects->shape_slots);
+    memset(objects->list_slots, 0, objects->n_list_slots * sizeof *objects->list_slots);
+    objects->n_items = objects->n_shape_keys = objects->n_wide = objects->n_shared_lists = 0;
+    objects->n_containers = objects->n_shapes = 0;
+    objects->has_pairs = objects->has_unshared = false;
+    if (!strings_init(&objects->strings))
         return false;
     for (size_t i = 0; i < N_WORDS; i++)
         if (strings_intern(&objects->strings, words[i].text, words[i].length) != i)

@@ -42,7 +42,8 @@ enum object_type {
     OBJECT_EVENT, /* on the stack of pickle_read(): an event that was delivered */
 };
 
-/* X(identifier, text): strings that memory snapshots contain. The id of each is its number in enum word. */
+/* X(identifier, text): strings that memory snapshots and dumps of the flight recorder contain. The id of each is its
+ * number in enum word. */
 #define OBJECT_WORDS(X)                                                                                                \
     X(ACTION, "action")                                                                                                \
     X(ADDR, "addr")                                                                                                    \
@@ -50,29 +51,52 @@ enum object_type {
     X(ALLOCATOR_SETTINGS, "allocator_settings")                                                                        \
     X(BLOCKS, "blocks")                                                                                                \
     X(CATEGORY, "category")                                                                                            \
+    X(COLLECTIVE_SEQ_ID, "collective_seq_id")                                                                          \
+    X(DESC, "desc")                                                                                                    \
     X(DEVICE, "device")                                                                                                \
     X(DEVICE_FREE, "device_free")                                                                                      \
     X(DEVICE_TRACES, "device_traces")                                                                                  \
+    X(ENTRIES, "entries")                                                                                              \
     X(EXTERNAL_ANNOTATIONS, "external_annotations")                                                                    \
     X(FILENAME, "filename")                                                                                            \
     X(FRAMES, "frames")                                                                                                \
     X(HISTORY, "history")                                                                                              \
+    X(INPUT_DTYPES, "input_dtypes")                                                                                    \
+    X(INPUT_SIZES, "input_sizes")                                                                                      \
+    X(IS_P2P, "is_p2p")                                                                                                \
     X(LINE, "line")                                                                                                    \
     X(NAME, "name")                                                                                                    \
+    X(OUTPUT_DTYPES, "output_dtypes")                                                                                  \
+    X(OUTPUT_SIZES, "output_sizes")                                                                                    \
+    X(P2P_SEQ_ID, "p2p_seq_id")                                                                                        \
+    X(PG_CONFIG, "pg_config")                                                                                          \
+    X(PG_ID, "pg_id")                                                                                                  \
+    X(PG_NAME, "pg_name")                                                                                              \
+    X(PROCESS_GROUP, "process_group")                                                                                  \
+    X(PROFILING_NAME, "profiling_name")                                                                                \
+    X(RANKS, "ranks")                                                                                                  \
     X(REAL_SIZE, "real_size")                                                                                          \
+    X(RECORD_ID, "record_id")                                                                                          \
     X(REQUESTED_SIZE, "requested_size")                                                                                \
+    X(RETIRED, "retired")                                                                                              \
     X(SEGMENT_POOL_ID, "segment_pool_id")                                                                              \
     X(SEGMENT_TYPE, "segment_type")                                                                                    \
     X(SEGMENTS, "segments")                                                                                            \
+    X(SEQ_ID, "seq_id")                                                                                                \
     X(SIZE, "size")                                                                                                    \
     X(STAGE, "stage")                                                                                                  \
     X(STATE, "state")                                                                                                  \
     X(STREAM, "stream")                                                                                                \
+    X(TIME_CREATED_NS, "time_created_ns")                                                                              \
+    X(TIME_DISCOVERED_STARTED_NS, "time_discovered_started_ns")                                                        \
     X(TIME_US, "time_us")                                                                                              \
+    X(TIMEOUT_MS, "timeout_ms")                                                                                        \
     X(TOTAL_SIZE, "total_size")                                                                                        \
+    X(VERSION, "version")                                                                                              \
     X(N_KEYS, "") /* keys above, values below */                                                                       \
     X(ACTIVE_ALLOCATED, "active_allocated")                                                                            \
     X(ALLOC, "alloc")                                                                                                  \
+    X(COMPLETED, "completed")                                                                                          \
     X(END, "END")                                                                                                      \
     X(FREE_COMPLETED, "free_completed")                                                                                \
     X(FREE_REQUESTED, "free_requested")                                                                                \
@@ -82,7 +106,8 @@ enum object_type {
     X(SEGMENT_FREE, "segment_free")                                                                                    \
     X(SEGMENT_MAP, "segment_map")                                                                                      \
     X(SEGMENT_UNMAP, "segment_unmap")                                                                                  \
-    X(START, "START")
+    X(START, "START")                                                                                                  \
+    X(STARTED, "started")
 
 #define X(name, text) WORD_##name,
 enum word { OBJECT_WORDS(X) N_WORDS };
@@ -141,6 +166,8 @@ struct objects {
 
 /* All return false, or OBJECT_ABSENT, when memory runs out. objects_free() is due in any case. */
 bool objects_init(struct objects *objects);
+/* Removes all values; the memory is used again for the next ones. */
+bool objects_clear(struct objects *objects);
 void objects_free(struct objects *objects);
 
 object_t objects_wide(struct objects *objects, enum object_type type, uint64_t low, uint64_t high);
