@@ -19,7 +19,9 @@
 #include "facts/validity.h"
 #include "link/link.h"
 #include "read/device_trace.h"
+#include "read/file_kind.h"
 #include "read/host_trace.h"
+#include "read/nccl_inspector.h"
 #include "read/source.h"
 #include "sutra/nsys.h"
 #include "text/quantities.h"
@@ -485,6 +487,39 @@ static enum sutra_status show_trace(struct info_job *info, struct json_out *json
     return SUTRA_OK;
 }
 
+/* A log of NCCL Inspector. */
+static enum sutra_status show_log(const struct info_job *info, struct json_out *json, struct sutra_error *error) {
+    const char *path = info->job.inputs[0];
+    struct inspector_log log;
+    uint64_t n_messages = 0, n_untimed = 0;
+    const enum sutra_status status = inspector_log_read(&log, path, info->job.options.most_input_bytes, error);
+    for (uint64_t i = 0; i < log.n_records; i++) {
+        n_messages += log.records[i].peer != INSPECTOR_NO_PEER;
+        n_untimed += !log.records[i].is_timed;
+    }
+    const struct info_row rows[] = {
+        {"records", "records", log.n_records},
+        {"collectives", "  collectives", log.n_records - n_messages},
+        {"messages", "  sends and receives", n_messages},
+        {"untimed", "  without GPU time", n_untimed},
+        {"members", "ranks of communicators", log.n_members},
+        {"malformed", "malformed lines", log.n_malformed},
+    };
+    inspector_log_free(&log);
+    TRY(status);
+    if (json) {
+        json_open(json, '{');
+        json_add_text(json, "file", path);
+        json_add_text(json, "kind", "inspector");
+    } else {
+        printf("%s: an NCCL Inspector log\n", short_path(path, screen_columns() - 24).text);
+    }
+    print_rows(json, rows, COUNT_OF(rows));
+    if (!json)
+        puts("'sutra analyze collectives' reads it, with the logs of the other processes");
+    return SUTRA_OK;
+}
+
 /* Shows a pair of traces, or one file by its kind. */
 static enum sutra_status show_inputs(struct info_job *info, struct json_out *json, struct sutra_error *error) {
     struct job *job = &info->job;
@@ -498,6 +533,8 @@ static enum sutra_status show_inputs(struct info_job *info, struct json_out *jso
         return show_pair(info, json, error);
     if (!path_is_stream(path) && stat(path, &found)) /* FILE/rankN */
         return show_trace(info, json, error);
+    if (is_inspector_log_file(path))
+        return show_log(info, json, error);
     TRY(sutra_is_nsys(path, &is_report, error));
     if (is_report)
         return show_report(info, json, error);

@@ -81,9 +81,14 @@ int job_list_inputs(struct job *job, enum trace_names names) {
         TRY_CODE(run_inputs_open(job, &job->operands, &job->selection, &job->run));
         if (!run_inputs_are_plain(&job->run))
             return job_use_windows(job, job->run.windows, 1);
+        if (job->run.n == 0 && job->selection.reads_logs)
+            TRY_CODE(run_add_skipped(&job->run.run, RUN_INSPECTOR, &job->traces, names));
     }
-    int exit_code = is_run && names == NAMES_SNAPSHOT ? run_list_snapshots(job, &job->traces)
-                                                      : trace_list_add(&job->traces, &job->operands, names);
+    int exit_code = SUTRA_OK;
+    if (is_run && names == NAMES_SNAPSHOT)
+        exit_code = run_list_snapshots(job, &job->traces);
+    else if (job->traces.n == 0)
+        exit_code = trace_list_add(&job->traces, &job->operands, names);
     job->inputs = (const char *const *)job->traces.paths;
     job->n_inputs = job->traces.n;
     return exit_code;

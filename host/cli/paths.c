@@ -107,6 +107,10 @@ static int is_et_name(const struct dirent *entry) {
     return entry->d_name[0] != '.' && path_ends_in(entry->d_name, ".et");
 }
 
+static int is_dump_name(const struct dirent *entry) {
+    return *entry->d_name != '.' && strstr(entry->d_name, "_trace_rank_");
+}
+
 static int is_unexported_name(const struct dirent *entry) {
     return *entry->d_name != '.' && is_unexported_report(entry->d_name);
 }
@@ -122,6 +126,7 @@ const char *folder_advice(const char *folder, enum trace_names names) {
         int (*filter)(const struct dirent *entry);
         const char *text;
     } kinds[] = {
+        {0, is_dump_name, ", but it contains flight recorder dumps: use 'sutra analyze hang DIR'"},
         {0, is_pickle_name, ", but it contains pickles: of memory snapshots, use 'sutra analyze memory DIR'"},
         {0, is_et_name, ", but it contains .et files: use 'sutra check DIR' or 'sutra simulate DIR'"},
         {JSON, is_report_name, ", but it contains SQLite databases: of profilers, use 'sutra analyze DIR'"},

@@ -79,12 +79,16 @@ int run_list(struct job *job, const char *const *folders, size_t n, const struct
     if (!status)
         status = run_open(run, context, folders, n, &error);
     const bool has_traces = !status && run->n_roles > 0;
-    if (!status && selection && (has_traces || !selection->reads_hosts || run->n_folders != n))
+    const bool has_logs = !status && run_count_skipped(run, RUN_INSPECTOR) > 0;
+    const bool needs_traces = selection && !(has_logs && selection->reads_logs);
+    if (!status && selection && (has_traces || (needs_traces && (!selection->reads_hosts || run->n_folders != n))))
         status = run_choose(run, context, selection, &error);
     sutra_context_free(context);
-    if (status == SUTRA_NO_INPUT && !has_traces && n == 1 && run->n_folders > 0) {
+    if (status == SUTRA_NO_INPUT && !has_traces && n == 1 && run->n_folders > 0 &&
+        run_count_skipped(run, RUN_DUMP) == 0) {
         const size_t length = strlen(error.message);
-        snprintf(error.message + length, sizeof error.message - length, "%s", folder_advice(*folders, NAMES_JSON));
+        snprintf(error.message + length, sizeof error.message - length, "%s",
+                 has_logs ? "" : folder_advice(*folders, NAMES_JSON));
     }
     return status ? job_fail(job, &error) : SUTRA_OK;
 }
@@ -127,6 +131,25 @@ int run_list_snapshots(struct job *job, struct trace_list *list) {
         exit_code = run_add_skipped(&run, RUN_SNAPSHOT, list, NAMES_SNAPSHOT);
     run_free(&run);
     return list->n == 0 && exit_code == SUTRA_OK ? trace_list_add(list, &job->operands, NAMES_SNAPSHOT) : exit_code;
+}
+
+int run_list_all_files(struct job *job, struct trace_list *list) {
+    struct sutra_context *context = NULL;
+    struct sutra_error error;
+    struct run_files files = {.n = 0};
+    int exit_code = SUTRA_OK;
+    job->watch.warnings = job->log_level <= LOG_WARNING; /* also before job_start() */
+    enum sutra_status status = job_create_context(job, &context, &error);
+    if (!status)
+        status = run_list_files(&files, context, (const char *const *)job->operands.words, job->operands.n, job->output,
+                                &error);
+    for (size_t i = 0; i < files.n && !status && exit_code == SUTRA_OK; i++) {
+        char *file = (char *)files.paths[i]; /* struct operands has words of argv */
+        exit_code = trace_list_add(list, &(struct operands){.words = &file, .n = 1}, NAMES_SNAPSHOT);
+    }
+    arena_free(&files.arena);
+    sutra_context_free(context);
+    return status ? job_fail(job, &error) : exit_code;
 }
 
 int run_check_output(const struct operands *operands, const char *output) {

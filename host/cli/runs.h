@@ -38,8 +38,9 @@ struct run_inputs {
 /* Whether an operand is a directory: then the operands are a run. */
 bool operands_are_run(const struct operands *operands);
 
-/* Lists a run with the options of the job; with a selection (may be NULL), chooses its windows. Returns SUTRA_OK, or
- * another exit code after reporting the error. Call run_free() in any case. */
+/* Lists a run with the options of the job; with a selection (may be NULL), chooses its windows: none, if the run has
+ * only logs that the command reads. Returns SUTRA_OK, or another exit code after reporting the error. Call run_free()
+ * in any case. */
 int run_list(struct job *job, const char *const *folders, size_t n, const struct run_selection *selection,
              struct run *run);
 
@@ -53,6 +54,9 @@ int run_add_skipped(const struct run *run, enum run_kind kind, struct trace_list
 /* Lists the memory snapshots of a run, if all of its files are in subdirectories; else all files of the directory that
  * may be snapshots, as trace_list_add(). Returns as run_list(). */
 int run_list_snapshots(struct job *job, struct trace_list *list);
+
+/* Lists the operands, and all files below the directories in them. Returns as run_list(). */
+int run_list_all_files(struct job *job, struct trace_list *list);
 
 /* Refuses an output (may be NULL) that is an existing file below a directory in the operands: it may be a trace that is
  * not selected. Returns SUTRA_OK, or SUTRA_USAGE after reporting the error. */

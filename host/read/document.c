@@ -600,7 +600,7 @@ static enum sutra_status check_kind(const struct document *document, const struc
         return error_file(error, SUTRA_DATA, file, "expected a %s, found a %s (it has \"%s\")", reader->kind,
                           reader->other_kind, reader->other_array);
     const struct file_kind kind = file_kind(file, document->source.bytes, document->source.size);
-    if (kind.format == FILE_SNAPSHOT)
+    if (kind.format == FILE_SNAPSHOT || kind.format == FILE_DUMP || kind.format == FILE_INSPECTOR_LOG)
         return error_file(error, SUTRA_DATA, file, "expected a %s, found %s%s", reader->kind, kind.name, kind.remedy);
     return error_file(error, SUTRA_DATA, file, "this is not a %s: it has no \"%s\"", reader->kind, reader->array);
 }

@@ -28,6 +28,7 @@
 #define RECOMPRESS ": decompress it, or compress it with gzip or zstd"
 #define UNPACK     ": unpack it and use the trace in it"
 #define AS_MEMORY  ": use 'sutra analyze memory FILE'"
+#define AS_DUMP    ": use 'sutra analyze hang FILE'"
 #define NEW_PICKLE ": write it with pickle.dump(..., protocol=4), and use 'sutra analyze memory FILE'"
 #define TO_UTF_8   " FILE > UTF8.json'"
 #define OTHER_TOOL ": pandas, polars and DuckDB read it; sutra reads the trace that it was made from"
@@ -104,8 +105,14 @@ static const struct {
     {"", "an SQLite database, as Nsight Systems and ROCm's profiler export it"},
 };
 
-/* JSON is inspected up to this byte. */
+/* JSON and pickles are inspected up to this byte. */
 #define JSON_BYTES ((size_t)1 << 18)
+
+#define DUMP_NAME "a flight recorder dump"
+#define DUMP_KEY  "pg_config"
+
+/* Bytes after the start of a dump's entries that contain a field of the first entry, after its stack. */
+#define ENTRY_BYTES ((size_t)1 << 14)
 
 static size_t skip_spaces(const char *bytes, size_t size) {
     size_t at = 0;
@@ -114,20 +121,8 @@ static size_t skip_spaces(const char *bytes, size_t size) {
     return at;
 }
 
-bool may_be_json(const char *bytes, size_t size) {
-    size_t at = skip_spaces(bytes, size);
-    if (at == size || bytes[at] == '\xef')
-        return true;
-    bool is_utf_16 = at + 1 < size && bytes[at + 1] == 0;
-    return (bytes[at] == '{' || bytes[at] == '[') && !is_utf_16;
-}
-
 bool is_sqlite(const char *bytes, size_t size) {
     return size >= sizeof SQLITE_MAGIC && memcmp(bytes, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0;
-}
-
-bool may_be_trace(const char *bytes, size_t size) {
-    return may_be_json(bytes, size) || is_sqlite(bytes, size);
 }
 
 /* Reads a length of protobuf from the bytes; false: they end, or the length is above 28 bits. */
@@ -251,6 +246,48 @@ static bool key_is(const char *key, size_t length, const char *name) {
     return length == strlen(name) && memcmp(key, name, length) == 0;
 }
 
+/* ---- JSON, JSON lines, traces ---- */
+
+bool is_inspector_log(const char *bytes, size_t size) {
+    enum { HEADER = 1, METADATA = 2, RECORD = 4 };
+    const char *key;
+    size_t length, end;
+    size = MIN(size, JSON_BYTES);
+    for (size_t at = 0; at < size; at = end + 1) {
+        const char *newline = memchr(bytes + at, '\n', size - at);
+        unsigned found = 0;
+        end = newline ? (size_t)(newline - bytes) : size;
+        struct head_text line = {bytes + at, bytes + end};
+        skip_blanks(&line);
+        if (!is_at(&line, '{'))
+            continue;
+        for (line.at++; found != (HEADER | METADATA | RECORD) && next_member(&line, &key, &length);) {
+            if (is_at(&line, '{'))
+                found |= key_is(key, length, "header")                                         ? HEADER
+                         : key_is(key, length, "metadata")                                     ? METADATA
+                         : key_is(key, length, "coll_perf") || key_is(key, length, "p2p_perf") ? RECORD
+                                                                                               : 0;
+            if (is_at(&line, '[') || !skip_value(&line)) /* arrays of traces are long */
+                break;
+        }
+        if (found == (HEADER | METADATA | RECORD))
+            return true;
+    }
+    return false;
+}
+
+bool may_be_json(const char *bytes, size_t size) {
+    size_t at = skip_spaces(bytes, size);
+    if (at == size || bytes[at] == '\xef')
+        return true;
+    bool is_utf_16 = at + 1 < size && bytes[at + 1] == 0;
+    return !is_utf_16 && (bytes[at] == '[' || (bytes[at] == '{' && !is_inspector_log(bytes + at, size - at)));
+}
+
+bool may_be_trace(const char *bytes, size_t size) {
+    return may_be_json(bytes, size) || is_sqlite(bytes, size);
+}
+
 /* ---- The head of a trace: members of the outermost object, up to the first event of a process ---- */
 
 static void read_distributed_info(struct head_text text, struct trace_head *head) {
@@ -330,7 +367,7 @@ void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head)
     head->side = SIDE_UNKNOWN;
     head->pid = head->rank = head->world_size = NOT_RECORDED;
     head->begin = 0;
-    head->is_merged = head->has_merged_pids = false;
+    head->is_merged = head->has_merged_pids = head->is_dump = false;
     head->trace_id[0] = head->host_name[0] = 0;
     skip_blanks(&text);
     if (is_at(&text, '[')) { /* the events alone */
@@ -352,6 +389,9 @@ void trace_head_inspect(const char *bytes, size_t size, struct trace_head *head)
             read_events(text, base, head);
             return;
         }
+        head->is_dump |= key_is(key, length, DUMP_KEY) && *text.at == '{';
+        head->is_dump |= key_is(key, length, "entries") && *text.at == '[' &&
+                         text_has(text.at, MIN((size_t)(text.end - text.at), ENTRY_BYTES), "\"profiling_name\"");
         if (key_is(key, length, "distributedInfo"))
             read_distributed_info(text, head);
         else if (key_is(key, length, "pid"))
@@ -382,6 +422,15 @@ bool has_node_durations(const char *bytes, size_t size) {
     return text_has(bytes, n, marks[0]) || text_has(bytes, n, marks[1]);
 }
 
+/* Whether a pickle is a dump of the flight recorder: it contains the name of a key of a dump, with its length (of one
+ * byte, or of four). Names of functions in the stacks of a memory snapshot have other lengths. */
+static bool is_dump_pickle(const char *bytes, size_t size) {
+    size_t n = MIN(size, JSON_BYTES);
+    return n > 0 && bytes[0] == '\x80' &&
+           (memmem(bytes, n, "\x09" DUMP_KEY, sizeof DUMP_KEY) ||
+            memmem(bytes, n, "\x09\0\0\0" DUMP_KEY, 3 + sizeof DUMP_KEY));
+}
+
 static struct file_kind kind_of_json(const char *bytes, size_t size) {
     struct trace_head head;
     trace_head_inspect(bytes, MIN(size, JSON_BYTES), &head);
@@ -392,12 +441,22 @@ static struct file_kind kind_of_json(const char *bytes, size_t size) {
     if (head.side == SIDE_HOST)
         return (struct file_kind){FILE_HOST_TRACE, "a host trace",
                                   ": link it: 'sutra link FILE DEVICE -o LINKED.json'"};
+    if (head.is_dump)
+        return (struct file_kind){FILE_DUMP, DUMP_NAME, AS_DUMP};
     if (text_has(bytes, MIN(size, JSON_BYTES), "\"segments\""))
         return (struct file_kind){FILE_SNAPSHOT, "a memory snapshot", AS_MEMORY};
     if (text_has(bytes, MIN(size, JSON_BYTES), "\"stringVal\":"))
         return (struct file_kind){FILE_ET_JSON, "JSON of 'sutra jsonize'",
                                   ": use the .et file from which it was written"};
     return (struct file_kind){FILE_JSON, "JSON of another kind", ""};
+}
+
+bool has_log_name(const char *path) {
+    static const char *const endings[] = {".log", ".log.gz", ".log.zst", ".jsonl", ".jsonl.gz", ".jsonl.zst"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (text_ends_in(path, endings[i]))
+            return true;
+    return false;
 }
 
 bool is_unexported_report(const char *path) {
@@ -407,6 +466,8 @@ bool is_unexported_report(const char *path) {
 struct file_kind file_kind(const char *path, const char *bytes, size_t size) {
     if (is_unexported_report(path) && !is_sqlite(bytes, size))
         return (struct file_kind){FILE_OTHER, "a report of Nsight Systems", EXPORT};
+    if (is_dump_pickle(bytes, size))
+        return (struct file_kind){FILE_DUMP, DUMP_NAME, AS_DUMP};
     size_t spaces = skip_spaces(bytes, size);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t at = kinds[i].skips_space ? spaces : kinds[i].offset;
@@ -426,6 +487,9 @@ struct file_kind file_kind(const char *path, const char *bytes, size_t size) {
         return (struct file_kind){FILE_OTHER, "binary data that begins with a zero byte", ""};
     if (spaces == size)
         return (struct file_kind){FILE_OTHER, size ? "only white space" : "an empty file", ": copy or record it again"};
+    if (is_inspector_log(bytes, size))
+        return (struct file_kind){FILE_INSPECTOR_LOG, "an NCCL Inspector log",
+                                  ": 'sutra analyze collectives' reads it"};
     if (may_be_json(bytes, size))
         return kind_of_json(bytes, size);
     bool is_text = true;
@@ -447,7 +511,7 @@ struct file_kind file_kind(const char *path, const char *bytes, size_t size) {
 /* ---- Files ---- */
 
 static bool is_head_complete(const struct trace_head *head) {
-    return head->side != SIDE_UNKNOWN && head->pid != NOT_RECORDED;
+    return (head->side != SIDE_UNKNOWN && head->pid != NOT_RECORDED) || head->is_dump;
 }
 
 /* The format of an inspected file with n bytes of text. */
@@ -458,7 +522,7 @@ static enum file_format head_format(const char *path, const char *text, size_t n
         return FILE_REPORT;
     if (head->side != SIDE_UNKNOWN)
         return head->side == SIDE_HOST ? FILE_HOST_TRACE : FILE_DEVICE_TRACE;
-    const bool is_pickle = n > 0 && text[0] == '\x80';
+    const bool is_pickle = n > 0 && text[0] == '\x80' && !head->is_dump;
     return is_pickle && text_has(text, n, "segments") ? FILE_SNAPSHOT : file_kind(path, text, n).format;
 }
 
@@ -472,6 +536,7 @@ static size_t inspect_bytes(const char *bytes, size_t size, char *text, size_t m
         memcpy(text, bytes, n);
     memset(text + n, 0, SOURCE_PADDING);
     trace_head_inspect(text, n, head);
+    head->is_dump |= is_dump_pickle(text, n);
     head->text_bytes = head->bytes * (is_packed ? PACKED_RATIO : 1);
     return n;
 }
@@ -487,6 +552,23 @@ static bool inspect_repaired(const char *text, size_t n, struct trace_head *head
     text_repairs_free(&report);
     buffer_free(&repaired);
     return result != REPAIR_NO_MEMORY;
+}
+
+bool is_inspector_log_file(const char *path) {
+    struct stat found;
+    if (stat(path, &found) || !S_ISREG(found.st_mode))
+        return false;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    char *bytes = malloc(HEAD_FIRST), *text = malloc(HEAD_FIRST + SOURCE_PADDING);
+    const ssize_t got = file >= 0 && bytes && text ? read(file, bytes, HEAD_FIRST) : -1;
+    struct trace_head head = {.bytes = 0};
+    const size_t n = got > 0 ? inspect_bytes(bytes, (size_t)got, text, HEAD_FIRST, &head) : 0;
+    const bool is_log = n > 0 && is_inspector_log(text, n);
+    if (file >= 0)
+        close(file);
+    free(bytes);
+    free(text);
+    return is_log;
 }
 
 static enum sutra_status read_head(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error) {

@@ -15,12 +15,21 @@
 #include "sutra/trace.h"
 
 /* Whether text that begins with these bytes may be JSON in UTF-8: an object, an array, white space only, or a byte
- * order mark, which readers report. */
+ * order mark, which readers report. A log of NCCL Inspector is JSON lines, not JSON. */
 bool may_be_json(const char *bytes, size_t size);
 
 /* Whether bytes begin an SQLite database; and whether they may be a trace: JSON, or a profiler's database (nsys.h). */
 bool is_sqlite(const char *bytes, size_t size);
 bool may_be_trace(const char *bytes, size_t size);
+
+/* Whether bytes begin a log of NCCL Inspector (nccl_inspector.h): one of the first lines is a record. */
+bool is_inspector_log(const char *bytes, size_t size);
+
+/* The same for a file, plain or compressed; false for other paths. Cost: reads 16 kB. */
+bool is_inspector_log_file(const char *path);
+
+/* Whether the name ends as names of logs: .log or .jsonl, followed by .gz, .zst or nothing. */
+bool has_log_name(const char *path);
 
 /* Whether a file is a report of Nsight Systems that is not exported, by its name; and the command that exports it. */
 bool is_unexported_report(const char *path);
@@ -34,10 +43,12 @@ enum file_format {
     FILE_HOST_TRACE,
     FILE_LINKED_TRACE, /* ET+ */
     FILE_SNAPSHOT,     /* of memory, as JSON; of heads, also as a pickle */
+    FILE_DUMP,         /* of the flight recorder, as a pickle or JSON */
     FILE_REPORT,       /* of heads: an SQLite database */
     FILE_ET_JSON,      /* an .et file as JSON, which no command reads */
-    FILE_JSON,         /* of another kind */
-    FILE_UNREADABLE,   /* of heads, set by callers: no permission, or removed meanwhile */
+    FILE_INSPECTOR_LOG,
+    FILE_JSON,       /* of another kind */
+    FILE_UNREADABLE, /* of heads, set by callers: no permission, or removed meanwhile */
 };
 
 struct file_kind {
@@ -65,6 +76,7 @@ struct trace_head {
     double begin;             /* seconds since 1970, in a host trace in an unknown time zone; 0: not recorded */
     bool is_merged;           /* sutra merge has written it */
     bool has_merged_pids;     /* pids such as "[TP00] 4000": another tool has merged several ranks */
+    bool is_dump;             /* of the flight recorder */
     char trace_id[40];        /* of the device trace; "": not recorded */
     char host_name[80];       /* of the machine; "": not recorded */
 

@@ -32,6 +32,8 @@ const struct run_kind_text run_kinds[] = {
     [RUN_HOST] = {"host", "host trace", "host traces", NULL},
     [RUN_CHAKRA] = {"chakra", "Chakra file", "Chakra files", NULL},
     [RUN_SNAPSHOT] = {"snapshot", "memory snapshot", "memory snapshots", NULL},
+    [RUN_INSPECTOR] = {"inspector", "NCCL Inspector log", "NCCL Inspector logs", NULL},
+    [RUN_DUMP] = {"dump", "flight recorder dump", "flight recorder dumps", NULL},
     [RUN_REPORT] = {"report", "unreadable report", "unreadable reports", "not a readable report of a profiler"},
     [RUN_MALFORMED] = {"malformed", "malformed file", "malformed files", "malformed"},
     [RUN_MERGED] = {"merged", "merged trace", "merged traces", "written by 'sutra merge'"},
@@ -95,6 +97,7 @@ struct run_walk {
     unsigned n_devices;
     struct stat output; /* the directory that is not searched */
     bool has_output;
+    bool lists_all;     /* files of all names */
     size_t n_argument;  /* bytes of the paths before the part that is relative to the argument, */
     size_t n_relative;  /* and to the run */
     struct link *links; /* met, and not followed yet */
@@ -128,12 +131,25 @@ static bool is_first_visit(struct run_walk *walk, const struct stat *found, bool
     return true;
 }
 
+static bool has_ending_of_trace(const char *path) {
+    static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", ".rpd", ".pickle", ".pkl", ".et"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (text_ends_in(path, endings[i]))
+            return true;
+    return false;
+}
+
+/* Whether a file may be a flight recorder dump by its name, which ends in the rank: nccl_trace_rank_3, but not log.3 */
+static bool ends_in_rank(const char *path) {
+    const char *name = path_file_name(path), *digits = name + strlen(name);
+    while (digits > name && is_digit(digits[-1]))
+        digits--;
+    return *digits && digits > name && digits[-1] != '.';
+}
+
 static enum sutra_status add_file(struct run_walk *walk, const char *path, const struct stat *found,
                                   struct sutra_error *error) {
-    static const char *const endings[] = {".json", ".gz", ".zst", ".sqlite", ".rpd", ".pickle", ".pkl", ".et"};
-    bool is_candidate = false;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings && !is_candidate; i++)
-        is_candidate = text_ends_in(path, endings[i]);
+    const bool is_candidate = walk->lists_all || has_ending_of_trace(path) || has_log_name(path) || ends_in_rank(path);
     walk->run->n_files++;
     walk->run->n_bytes += (uint64_t)found->st_size;
     walk->run->n_other += !is_candidate;
@@ -249,8 +265,8 @@ static void sort_inventory(struct inventory *inventory) {
 }
 
 static enum sutra_status walk_arguments(struct run *run, struct sutra_context *context, const char *const *arguments,
-                                        size_t n, struct sutra_error *error) {
-    struct run_walk walk = {.run = run, .inventory = run->inventory, .context = context};
+                                        size_t n, bool lists_all, struct sutra_error *error) {
+    struct run_walk walk = {.run = run, .inventory = run->inventory, .context = context, .lists_all = lists_all};
     walk.has_output = run->skipped_folder && stat(run->skipped_folder, &walk.output) == 0;
     TRY_ALLOC(pair_table_init(&walk.visited), error);
     enum sutra_status status = SUTRA_OK;
@@ -299,6 +315,10 @@ static bool is_capture(const char *path) {
 
 static enum run_kind kind_of_head(const struct run_entry *entry, const struct trace_head *head) {
     const char *path = entry->trace.path;
+    if (head->format == FILE_INSPECTOR_LOG || has_log_name(path))
+        return head->format == FILE_INSPECTOR_LOG ? RUN_INSPECTOR : RUN_OTHER;
+    if (!has_ending_of_trace(path) && head->format != FILE_DUMP)
+        return RUN_OTHER;
     switch (head->format) {
     case FILE_HOST_TRACE:
     case FILE_LINKED_TRACE:
@@ -307,6 +327,8 @@ static enum run_kind kind_of_head(const struct run_entry *entry, const struct tr
         return RUN_CHAKRA;
     case FILE_SNAPSHOT:
         return RUN_SNAPSHOT;
+    case FILE_DUMP:
+        return RUN_DUMP;
     case FILE_REPORT:
         return RUN_REPORT;
     case FILE_DEVICE_TRACE:
@@ -410,7 +432,7 @@ static enum sutra_status read_heads(struct run *run, struct sutra_context *conte
             entry->kind = kind_of_head(entry, &heads.list[i]);
             entry->is_compressed = heads.list[i].text_bytes != heads.list[i].bytes;
             run->n_other += entry->kind == RUN_OTHER;
-            if (heads.list[i].format == FILE_UNREADABLE && n_unreadable++ == 0)
+            if (heads.list[i].format == FILE_UNREADABLE && !has_log_name(entry->trace.path) && n_unreadable++ == 0)
                 unreadable = entry->trace.path;
             if (entry->kind == RUN_TRACE)
                 status = identify(run, entry, &heads.list[i], error);
@@ -669,7 +691,7 @@ enum sutra_status run_open(struct run *run, struct sutra_context *context, const
     run->inventory = calloc(1, sizeof *run->inventory);
     TRY_ALLOC(run->inventory && strings_init(&run->inventory->strings), error);
     run->arena = &run->inventory->roles;
-    TRY(walk_arguments(run, context, arguments, n, error));
+    TRY(walk_arguments(run, context, arguments, n, false, error));
     arena_free(&run->inventory->roles); /* the list of links */
     TRY(read_heads(run, context, error));
     if (run->n_contradictions)
@@ -768,6 +790,13 @@ static enum sutra_status pick_windows(struct run *run, const struct run_selectio
     return SUTRA_OK;
 }
 
+size_t run_count_skipped(const struct run *run, enum run_kind kind) {
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_skipped; i++)
+        n += run->skipped[i].kind == kind;
+    return n;
+}
+
 char *run_skipped_text(const struct run *run, bool without_hosts) {
     uint64_t counts[RUN_N_KINDS] = {0};
     const char *first[RUN_N_KINDS] = {NULL};
@@ -831,9 +860,12 @@ enum sutra_status run_no_trace(const struct run *run, struct sutra_error *error)
     char *text = run_skipped_text(run, false);
     TRY_ALLOC(text, error);
     const enum sutra_status status = error_file(
-        error, SUTRA_NO_INPUT, run->path, "no device trace in this directory or below: %s in %s%s%.200s%s",
+        error, SUTRA_NO_INPUT, run->path, "no device trace in this directory or below: %s in %s%s%.200s%s%s",
         counted_text(run->n_files, "file", "files").text, counted_text(run->n_folders, "directory", "directories").text,
-        *text ? " (" : "", text, *text ? ")" : "");
+        *text ? " (" : "", text, *text ? ")" : "",
+        run_count_skipped(run, RUN_INSPECTOR) ? ": 'sutra analyze collectives DIR' reads the logs"
+        : run_count_skipped(run, RUN_DUMP)    ? ": 'sutra analyze hang DIR' reads the dumps"
+                                              : "");
     free(text);
     return status;
 }
@@ -863,4 +895,43 @@ void run_free(struct run *run) {
     }
     free(run->inventory);
     *run = (struct run){0};
+}
+
+/* ---- All files ---- */
+
+/* By directory, then by name: a file is before the files of subdirectories. */
+static int compare_files(const void *left, const void *right) {
+    const char *a = ((const struct run_entry *)left)->trace.file, *b = ((const struct run_entry *)right)->trace.file;
+    const size_t n_a = (size_t)(path_file_name(a) - a), n_b = (size_t)(path_file_name(b) - b);
+    const int order = memcmp(a, b, MIN(n_a, n_b));
+    if (order != 0 || n_a != n_b)
+        return order != 0 ? order : n_a < n_b ? -1 : 1;
+    return strcmp(a + n_a, b + n_b);
+}
+
+enum sutra_status run_list_files(struct run_files *files, struct sutra_context *context, const char *const *arguments,
+                                 size_t n, const char *skipped_folder, struct sutra_error *error) {
+    struct run run = {.skipped_folder = skipped_folder, .path = arguments[0], .n_arguments = n};
+    *files = (struct run_files){.n = 0};
+    run.inventory = calloc(1, sizeof *run.inventory);
+    enum sutra_status status = run.inventory && strings_init(&run.inventory->strings) ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = walk_arguments(&run, context, arguments, n, true, error);
+    if (!status) {
+        const struct run_entry *entries = run.inventory->entries;
+        const char **paths = arena_alloc(&files->arena, run.inventory->n, sizeof *paths);
+        uint64_t *bytes = arena_alloc(&files->arena, run.inventory->n, sizeof *bytes);
+        if (run.inventory->n > 0)
+            qsort(run.inventory->entries, run.inventory->n, sizeof *entries, compare_files);
+        for (uint64_t i = 0; i < run.inventory->n && !files->arena.failed; i++) {
+            paths[i] = arena_text(&files->arena, entries[i].trace.file, strlen(entries[i].trace.file));
+            bytes[i] = entries[i].trace.bytes;
+        }
+        files->paths = paths;
+        files->bytes = bytes;
+        files->n = run.inventory->n;
+        status = arena_status(&files->arena, error);
+    }
+    run_free(&run);
+    return status;
 }

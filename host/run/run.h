@@ -36,6 +36,8 @@ enum run_kind {
     RUN_HOST,         /* a host trace or ET+ */
     RUN_CHAKRA,       /* an .et file */
     RUN_SNAPSHOT,     /* of memory */
+    RUN_INSPECTOR,    /* a log of NCCL Inspector */
+    RUN_DUMP,         /* of the flight recorder */
     RUN_REPORT,       /* a database that is no readable report of a profiler */
     RUN_MALFORMED,    /* begins as a trace and ends early, or has the name of JSON and another content */
     RUN_MERGED,       /* written by sutra merge */
@@ -162,6 +164,7 @@ struct run_selection {
     const char *window; /* a number, a label, "first", "last" or "all"; NULL: the default window */
     bool needs_one_role;
     bool reads_hosts; /* the command reads host traces, too: they are not skipped */
+    bool reads_logs;  /* the command reads logs of NCCL Inspector, too, of a run without traces */
 };
 
 static inline bool window_is_all(const char *window) {
@@ -185,6 +188,9 @@ enum sutra_status run_choose(struct run *run, struct sutra_context *context, con
 enum sutra_status run_find_window(const struct run *run, const struct run_role *role, const char *window,
                                   struct run_pick *pick, struct sutra_error *error);
 
+/* The number of skipped files of a kind. */
+size_t run_count_skipped(const struct run *run, enum run_kind kind);
+
 /* SUTRA_NO_INPUT: the error for a run without traces. */
 enum sutra_status run_no_trace(const struct run *run, struct sutra_error *error);
 
@@ -192,6 +198,20 @@ enum sutra_status run_no_trace(const struct run *run, struct sutra_error *error)
 char *run_skipped_text(const struct run *run, bool without_hosts);
 
 void run_free(struct run *run);
+
+/* ---- All files below directories, for analyses whose files are no traces ---- */
+
+struct run_files {
+    const char *const *paths; /* by directory, then by name, in byte order */
+    const uint64_t *bytes;    /* sizes */
+    size_t n;
+    struct arena arena; /* of the paths; the caller frees it in any case */
+};
+
+/* Lists the files in `arguments`, and the files below the directories in them, whatever their names; hidden files and
+ * `skipped_folder` (may be NULL) are skipped. Warnings and errors as of run_open(). O(n log n). */
+enum sutra_status run_list_files(struct run_files *files, struct sutra_context *context, const char *const *arguments,
+                                 size_t n, const char *skipped_folder, struct sutra_error *error);
 
 /* ---- The path of a trace (trace_name.c): rank, coordinates, number, window label, host, role ----
  *
@@ -228,8 +248,5 @@ struct trace_name {
 
 /* Reads the path of a trace of process `pid` (-1: not recorded). O(length of the path). */
 void trace_name_read(const char *path, int64_t pid, struct trace_name *name);
-
-/* Compares texts as versionsort does: numbers by value, before other characters; equal texts by their bytes. */
-int compare_natural(const char *a, const char *b);
 
 #endif
