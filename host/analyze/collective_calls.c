@@ -92,6 +92,7 @@ void collective_calls_free(struct collective_calls *calls) {
     pair_table_free(&calls->known_groups);
     free(calls->groups);
     free(calls->list);
+    free(calls->untimed);
     *calls = (struct collective_calls){0};
 }
 
@@ -121,6 +122,18 @@ bool collective_call_add(struct collective_calls *calls, const struct collective
         return false;
     calls->list[calls->n++] = *call;
     return true;
+}
+
+ORDER_BY(compare_untimed, struct untimed_call, ASCENDING(rank) ASCENDING(group) ASCENDING(what) ASCENDING(seq))
+
+void collective_untimed_sort(struct collective_calls *calls) {
+    if (calls->n_untimed > 0)
+        qsort(calls->untimed, calls->n_untimed, sizeof *calls->untimed, compare_untimed);
+}
+
+bool collective_is_untimed(const struct collective_calls *calls, const struct untimed_call *call) {
+    return calls->n_untimed > 0 &&
+           bsearch(call, calls->untimed, calls->n_untimed, sizeof *calls->untimed, compare_untimed);
 }
 
 bool collective_is_message(const char *what) {

@@ -69,6 +69,13 @@ struct collective_call {
     int64_t op_bytes; /* bytes of the tensors of the operator that launched it; 0: not recorded */
 };
 
+/* A collective that a log records without a time of the GPU: it is no call, and not lost. */
+struct untimed_call {
+    int64_t rank;
+    uint32_t group, what;
+    int64_t seq;
+};
+
 struct collective_calls {
     struct strings strings;
     struct collective_group *groups;
@@ -77,6 +84,13 @@ struct collective_calls {
     struct pair_table known_groups; /* by name and source, and members */
     uint64_t n_untold;              /* kernels of collectives without recorded arguments */
     bool keep_unrecorded;           /* adds rows of these, too: with group "", of the kind of their kernel */
+
+    /* Rows are of NCCL Inspector logs, which record durations without a timeline: all calls end at time 0. `seq` counts
+     * per group and type, or for messages per sender, receiver and direction; sizes are bytes of the whole group; the
+     * members of a group are the ranks with records. */
+    bool from_logs;
+    struct untimed_call *untimed; /* of logs, sorted by collective_untimed_sort() */
+    uint64_t n_untimed, untimed_capacity;
 };
 
 /* Needs collective_calls_free() in any case. False: out of memory. */
@@ -89,6 +103,10 @@ uint32_t collective_group_add(struct collective_calls *calls, const char *name, 
 
 /* Adds a row, whose group and texts are in the table. False: out of memory. */
 bool collective_call_add(struct collective_calls *calls, const struct collective_call *call);
+
+/* Sorts the untimed collectives; and finds one of them: whether the rank recorded this collective without a time. */
+void collective_untimed_sort(struct collective_calls *calls);
+bool collective_is_untimed(const struct collective_calls *calls, const struct untimed_call *call);
 
 /* Whether this kind is a message, by its name. */
 bool collective_is_message(const char *what);

@@ -149,8 +149,9 @@ static void check_missing_ranks(const struct checker *c) {
             rank_list_add(&ranks, missing[i]);
         }
     report(c, check_of(c, CHECK_WARNING, "missing rank", rank_list_text(&ranks), UINT32_MAX),
-           "%" PRIu64 " %s missing: waits for these ranks and waits of these ranks are unknown", n_missing,
-           n_missing == 1 ? "group member's trace is" : "group members' traces are");
+           "%" PRIu64 " group %s%s%s missing: waits for these ranks and waits of these ranks are unknown", n_missing,
+           n_missing == 1 ? "member's " : "members' ", c->calls->from_logs ? "log" : "trace",
+           n_missing == 1 ? " is" : "s are");
 }
 
 /* ---- Collectives of a group ---- */
@@ -246,7 +247,7 @@ static const struct collective_call *most_common(const struct checker *c, const 
 static void describe(const struct checker *c, const struct collective_call *call, char *text, size_t size) {
     const struct strings *strings = &c->calls->strings;
     snprintf(text, size, "%.40s of %" PRId64 " %.20s", strings_text(strings, call->what), MAX(call->n_in, call->n_out),
-             strings_text(strings, call->type));
+             c->calls->from_logs ? "bytes" : strings_text(strings, call->type));
 }
 
 /* Whether a rank runs this collective at a neighboring number, and the collective of that number at this one. */
@@ -302,7 +303,8 @@ static void count_lost(struct group_check *g, const struct collective_match *mat
             k++;
         if (k < match->n && call_at(g->c, match, (row_t)k)->rank == g->ranks[i])
             continue;
-        if (g->n_lost[i]++ == 0)
+        const struct untimed_call call = {g->ranks[i], g->group, match->what, match->number};
+        if (!collective_is_untimed(g->c->calls, &call) && g->n_lost[i]++ == 0)
             g->first_lost[i] = match;
     }
 }
@@ -374,6 +376,8 @@ static void check_collectives(const struct checker *c, const struct collective_m
         compare_calls(&g, &matches[i]);
         count_lost(&g, &matches[i]);
     }
+    const bool from_logs = c->calls->from_logs;
+    const char *type = from_logs ? strings_text(&c->calls->strings, matches->what) : "";
     for (size_t i = 0; i < g.n_ranks; i++) {
         struct rank_list ranks = {0};
         if (g.n_lost[i] == 0)
@@ -381,8 +385,10 @@ static void check_collectives(const struct checker *c, const struct collective_m
         rank_list_add(&ranks, g.ranks[i]);
         const struct collective_match *match = g.first_lost[i];
         report(c, check_at(c, CHECK_ERROR, "lost collective", rank_list_text(&ranks), match, call_at(c, match, 0)),
-               "group %.60s: the rank lacks %" PRIu64 " of the other ranks' collectives, the first is number %" PRId64,
-               name, g.n_lost[i], match->number);
+               "group %.60s: the rank lacks %" PRIu64 " of the other ranks' collectives, the first is %.40s%snumber "
+               "%" PRId64 "%s",
+               name, g.n_lost[i], type, from_logs ? " " : "", match->number,
+               from_logs ? ": raise NCCL_INSPECTOR_DUMP_COLL_RING_SIZE" : "");
     }
     if (g.n_different > MAX_REPORTED)
         report(c, check_of(c, CHECK_ERROR, "different collective", "", g.group),
@@ -439,7 +445,8 @@ static void check_messages(const struct checker *c, const struct collective_matc
 }
 
 static bool is_same_run(const struct collective_match *a, const struct collective_match *b) {
-    return a->group == b->group && a->is_message == b->is_message && a->from == b->from && a->to == b->to;
+    return a->group == b->group && a->is_message == b->is_message && a->what == b->what && a->from == b->from &&
+           a->to == b->to;
 }
 
 enum sutra_status collective_checks_find(const struct collective_calls *calls, const struct collective_matches *matches,
@@ -460,9 +467,18 @@ enum sutra_status collective_checks_find(const struct collective_calls *calls, c
     TRY(arena_status(arena, error));
     check_foreign_traces(&c);
     check_missing_ranks(&c);
+    bool *has_collectives = arena_zeros(arena, calls->n_groups, 1);
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < matches->n && calls->from_logs; i++)
+        has_collectives[matches->list[i].group] |= !matches->list[i].is_message;
     for (uint32_t i = 0; i < calls->n_groups; i++) {
         const struct collective_group *group = &calls->groups[i];
-        if (c.n_members[i] != 0 && group->size != CALL_UNKNOWN && group->size != (int64_t)c.n_members[i])
+        const int64_t n_members = (int64_t)c.n_members[i];
+        if (has_collectives[i] && group->size > n_members) /* the ranks of members without records are unknown */
+            report(&c, check_of(&c, CHECK_WARNING, "missing rank", "", i),
+                   "group %.60s: %" PRId64 " of its %" PRId64 " ranks have no records", group_name(&c, i),
+                   group->size - n_members, group->size);
+        if (n_members != 0 && group->size != CALL_UNKNOWN && group->size != n_members && !calls->from_logs)
             report(&c, check_of(&c, CHECK_ERROR, "group size", "", i),
                    "group %.60s records a size of %" PRId64 ", but lists %zu members: %.80s", group_name(&c, i),
                    group->size, c.n_members[i], strings_text(&calls->strings, group->members));
@@ -472,6 +488,24 @@ enum sutra_status collective_checks_find(const struct collective_calls *calls, c
             end++;
         (matches->list[begin].is_message ? check_messages : check_collectives)(&c, &matches->list[begin], end - begin);
     }
+    uint64_t n_unrecorded = 0;
+    for (row_t i = 1; i < matches->n && calls->from_logs; i++) {
+        const struct collective_match *match = &matches->list[i];
+        if (!match->is_message && is_same_run(match - 1, match))
+            n_unrecorded += (uint64_t)match->number - (uint64_t)match[-1].number - 1;
+    }
+    if (n_unrecorded)
+        report(&c, check_of(&c, CHECK_NOTE, "unrecorded collectives", "", UINT32_MAX),
+               "no rank recorded %" PRIu64 " of the numbers of collectives: smaller than "
+               "NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES (8,192 bytes), or lost in all ring buffers",
+               n_unrecorded);
+    if (matches->n_repeated)
+        report(&c, check_of(&c, CHECK_WARNING, "repeated records", "", UINT32_MAX),
+               "%" PRIu64 " records repeat a number of their rank: skipped; pass each log once",
+               (uint64_t)matches->n_repeated);
+    if (calls->n_untimed)
+        report(&c, check_of(&c, CHECK_NOTE, "untimed records", "", UINT32_MAX),
+               "%" PRIu64 " records have no time of the GPU (kernel_cpu or collective_cpu): skipped", calls->n_untimed);
     if (calls->n_untold)
         report(&c, check_of(&c, CHECK_NOTE, "unrecorded collectives", "", UINT32_MAX),
                "%" PRIu64

@@ -345,7 +345,7 @@ static row_t merge_rank(struct alignment *alignment, struct align_call *calls, c
             merged[n++] = (struct common_call){moment_minus(calls[k].end_ns, offset), calls[k].token, calls[k].number,
                                                calls[k].ends_at_once};
         }
-        while (next_common < side->n_common && next_common <= pair)
+        while (side->common && next_common < side->n_common && next_common <= pair)
             merged[n++] = side->common[next_common++];
         begin = i + 1;
     }
@@ -414,13 +414,13 @@ static bool align_ranks(struct align_call *calls, const row_t *first, row_t n_ra
 /* ---- Matches ---- */
 
 struct match_key {
-    uint32_t group;
+    uint32_t group, what; /* `what`: see struct collective_match */
     row_t row, turn;
     int64_t from, to, number, rank, start_ns;
     bool is_message, is_unmatched;
 };
 
-#define ROUTE ASCENDING(group) ASCENDING(is_message) ASCENDING(from) ASCENDING(to)
+#define ROUTE ASCENDING(group) ASCENDING(is_message) ASCENDING(what) ASCENDING(from) ASCENDING(to)
 
 ORDER_BY(compare_routes, struct match_key, ROUTE)
 ORDER_BY(compare_starts, struct match_key, ROUTE ASCENDING(rank) ASCENDING(start_ns) ASCENDING(row))
@@ -538,6 +538,77 @@ static bool number_by_order(const struct collective_calls *calls, struct match_k
     return ok;
 }
 
+/* A call of a match. */
+struct match_row {
+    int64_t rank;
+    row_t row;
+    bool is_send;
+};
+
+ORDER_BY(compare_match_rows, struct match_row, ASCENDING(rank) DESCENDING(is_send) ASCENDING(row))
+
+/* Matches the calls of logs, which all have numbers: calls of one match are found by a hash table and sorted by rank.
+ * O(n + matches * log matches + n log ranks). */
+static enum sutra_status match_logs(const struct collective_calls *calls, struct tuples *known, struct arena *arena,
+                                    struct collective_matches *matches, struct sutra_error *error) {
+    const row_t n = (row_t)calls->n;
+    uint32_t *match_of = arena_alloc(arena, n, sizeof *match_of);
+    struct match_row *rows = arena_alloc(arena, n, sizeof *rows);
+    TRY(arena_status(arena, error));
+    for (row_t i = 0; i < n; i++) {
+        const struct collective_call *call = &calls->list[i];
+        const uint32_t what = call->is_message ? 0 : call->what;
+        const int64_t from = call->is_send ? call->rank : call->peer, to = call->is_send ? call->peer : call->rank;
+        match_of[i] = tuples_number(
+            known, (struct tuple){{(value_key)((uint64_t)call->group << 32 | what), call->is_message ? from : INT64_MIN,
+                                   call->is_message ? to : INT64_MIN, call->seq}});
+        TRY_ALLOC(match_of[i] != TUPLE_NONE, error);
+    }
+    struct match_key *keys = arena_zeros(arena, known->n, sizeof *keys);
+    row_t *next = arena_zeros(arena, (size_t)known->n + 1, sizeof *next); /* by match: end of its rows so far */
+    TRY(arena_status(arena, error));
+    for (uint32_t i = 0; i < known->n; i++) {
+        const value_key *part = known->list[i].part;
+        const bool is_message = part[1] != INT64_MIN;
+        keys[i] = (struct match_key){.group = (uint32_t)((uint64_t)part[0] >> 32),
+                                     .what = (uint32_t)part[0],
+                                     .row = i,
+                                     .from = is_message ? part[1] : 0,
+                                     .to = is_message ? part[2] : 0,
+                                     .number = part[3],
+                                     .is_message = is_message};
+    }
+    for (row_t i = 0; i < n; i++)
+        next[match_of[i] + 1]++;
+    for (uint32_t i = 0; i < known->n; i++)
+        next[i + 1] += next[i];
+    for (row_t i = 0; i < n; i++)
+        rows[next[match_of[i]]++] = (struct match_row){calls->list[i].rank, i, calls->list[i].is_send};
+    if (known->n > 0)
+        qsort(keys, known->n, sizeof *keys, compare_numbers);
+    for (uint32_t i = 0; i < known->n; i++) {
+        const struct match_key *key = &keys[i];
+        const row_t begin = key->row > 0 ? next[key->row - 1] : 0, end = next[key->row];
+        struct collective_match *match = &matches->list[i];
+        *match = (struct collective_match){.group = key->group,
+                                           .what = key->what,
+                                           .first = i > 0 ? match[-1].first + match[-1].n : 0,
+                                           .number = key->number,
+                                           .from = key->from,
+                                           .to = key->to,
+                                           .is_message = key->is_message};
+        qsort(rows + begin, end - begin, sizeof *rows, compare_match_rows);
+        for (row_t k = begin; k < end; k++) {
+            if (k > begin && rows[k].rank == rows[k - 1].rank && rows[k].is_send == rows[k - 1].is_send)
+                matches->n_repeated++;
+            else
+                matches->order[match->first + match->n++] = rows[k].row;
+        }
+    }
+    matches->n = known->n;
+    return SUTRA_OK;
+}
+
 enum sutra_status collective_matches_find(const struct collective_calls *calls, struct arena *arena,
                                           struct collective_matches *matches, struct sutra_error *error) {
     row_t n = (row_t)calls->n;
@@ -545,6 +616,14 @@ enum sutra_status collective_matches_find(const struct collective_calls *calls, 
                                            .list = arena_alloc(arena, n, sizeof *matches->list),
                                            .by_order = arena_zeros(arena, calls->n_groups, 1)};
     struct arena_mark mark = arena_mark(arena);
+    if (calls->from_logs) {
+        struct tuples known = {.n = 0};
+        TRY(arena_status(arena, error));
+        const enum sutra_status status = match_logs(calls, &known, arena, matches, error);
+        tuples_free(&known);
+        arena_release(arena, mark);
+        return status;
+    }
     bool *messages_by_order = arena_zeros(arena, calls->n_groups, 1);
     bool *lacks_comms_id = arena_zeros(arena, calls->n_groups, 1);
     row_t n_ranks = 0, n_kept = 0;
@@ -610,6 +689,7 @@ enum sutra_status collective_matches_find(const struct collective_calls *calls, 
             matches->list[matches->n++] = (struct collective_match){.group = key->group,
                                                                     .first = i,
                                                                     .number = key->number,
+                                                                    .what = key->what,
                                                                     .turn = key->turn,
                                                                     .from = key->from,
                                                                     .to = key->to,

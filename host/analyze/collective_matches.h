@@ -11,6 +11,8 @@
  * groups of two, whose members count them alike, by number. Kernels without a group of other libraries than NCCL are
  * matched by their index among the kernels of their library and phase, if every rank has equally many.
  *
+ * Collectives of NCCL Inspector logs are matched by group, type and number.
+ *
  * Cost: O(n log n).
  */
 #ifndef ANALYZE_COLLECTIVE_MATCHES_H
@@ -22,7 +24,8 @@
 struct collective_match {
     uint32_t group;
     row_t first, n;   /* its rows of the table are order[first] .. order[first + n - 1], by rank */
-    int64_t number;   /* in the group */
+    int64_t number;   /* in the group; of logs, of the type in the group */
+    uint32_t what;    /* of collectives of logs: the type that is counted; else 0 */
     int64_t from, to; /* of a message; CALL_UNKNOWN: not recorded */
     row_t turn;       /* among matches of this number, from 0 */
     bool is_message;
@@ -34,7 +37,8 @@ struct collective_matches {
     struct collective_match
         *list; /* by group, collectives before messages, by sender and receiver, by number, by turn */
     row_t n;
-    bool *by_order; /* by group: matched by order */
+    bool *by_order;   /* by group: matched by order */
+    row_t n_repeated; /* of logs: calls whose number the rank has recorded before; they are not matched */
 };
 
 enum sutra_status collective_matches_find(const struct collective_calls *calls, struct arena *arena,

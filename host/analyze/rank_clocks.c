@@ -199,7 +199,7 @@ static bool relates_clocks(const struct collective_calls *calls, const struct co
     const struct collective_call *first = collective_match_call(calls, matches, match, 0);
     enum comm_kind kind = collective_kind_of(strings_text(&calls->strings, first->what));
     *rough = match->is_message || kind == COMM_ALL_TO_ALL_V;
-    if (match->n < 2 || !(*rough || collective_ends_at_once(kind)))
+    if (calls->from_logs || match->n < 2 || !(*rough || collective_ends_at_once(kind)))
         return false;
     for (row_t i = 1; i < match->n && !match->is_message; i++)
         if (collective_match_call(calls, matches, match, i)->what != first->what)

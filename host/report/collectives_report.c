@@ -60,8 +60,9 @@ static void show_excess(struct page *page, const void *of) {
                                             NULL,
                                             "Slower operators",
                                             "straggler_operators"};
+    const bool from_logs = ((const struct collectives_source *)of)->summary.from_logs;
     const struct sutra_table *table =
-        find_table(page, of, SUTRA_COLLECTIVES_EXCESS, "Operators", "no rank is a straggler");
+        find_table(page, of, SUTRA_COLLECTIVES_EXCESS, "Operators", from_logs ? NULL : "no rank is a straggler");
     if (!table)
         return;
     const struct bars bars = {.table = table,
@@ -165,8 +166,8 @@ static void show_groups(struct page *page, const void *of) {
 static void show_clocks(struct page *page, const void *of) {
     const struct collectives_source *source = of;
     const struct sutra_collectives_summary *summary = &source->summary;
-    const struct sutra_table *clocks =
-        find_table(page, source, SUTRA_COLLECTIVES_CLOCKS, "Clocks", "the traces have no collectives");
+    const struct sutra_table *clocks = find_table(page, source, SUTRA_COLLECTIVES_CLOCKS, "Clocks",
+                                                  summary->from_logs ? NULL : "the traces have no collectives");
     char words[300];
     if (!clocks)
         return;
@@ -218,7 +219,10 @@ static const struct page_section sections[] = {
 
 static void warn(struct page *page, const void *of) {
     const struct collectives_source *source = of;
-    page_warning_count(page, source->summary.n_skipped, "trace is skipped.", "traces are skipped.");
+    if (source->summary.from_logs)
+        page_warning_count(page, source->summary.n_skipped, "log is skipped.", "logs are skipped.");
+    else
+        page_warning_count(page, source->summary.n_skipped, "trace is skipped.", "traces are skipped.");
     page_warn_defects(page, SUTRA_RESULT(source->collectives));
 }
 
@@ -228,7 +232,11 @@ static void show_cards(struct page *page, const void *of) {
     double ranks = summary->n_ranks ? (double)summary->n_ranks : 1;
     page_card(page, "Ranks", (double)summary->n_ranks, UNIT_COUNT, "");
     page_card(page, "Collectives", (double)summary->n_collectives, UNIT_COUNT, "");
-    page_card(page, "Job", summary->span_us, UNIT_US, "from the first to the last GPU activity");
+    if (summary->from_logs)
+        page_card(page, "In collectives", summary->span_us, UNIT_US,
+                  "median rank; no timeline: shares are of this time");
+    else
+        page_card(page, "Job", summary->span_us, UNIT_US, "from the first to the last GPU activity");
     page_card(page, "Waiting", summary->wait_us / ranks, UNIT_US, "mean per rank");
     page_card(page, "Transfer", summary->transfer_us, UNIT_US, "total of all collectives, without waiting");
     page_card(page, "Errors", (double)summary->n_faults, UNIT_COUNT, "");

@@ -1,12 +1,16 @@
 /*
  * collectives.h - collectives over all ranks of a job: straggler, waits, bandwidths, clock offsets, and errors.
  *
- *     device traces --> sutra_collectives_run() --> struct sutra_collectives --> sutra_result_table()
- *                                                                            --> sutra_collectives_straggler()
+ *     device traces, or logs --> sutra_collectives_run() --> struct sutra_collectives --> sutra_result_table()
+ *                                                                                     --> sutra_collectives_straggler()
  *
  * Collectives of different ranks match if process group (name and members) and sequence number "Seq" are equal. Without
  * recorded numbers, sutra matches them by order and realigns ranks that lack some. Times are in microseconds,
  * bandwidths in decimal GB/s.
+ *
+ * Logs of NCCL Inspector (JSON lines, plain or compressed) record the duration of each collective on each rank, but no
+ * start times. A rank waits for the difference to the shortest duration. Shares are of the time in collectives of the
+ * median rank. Columns of times, operators and data types are empty; tables of clocks, hosts and operators are missing.
  */
 #ifndef SUTRA_COLLECTIVES_H
 #define SUTRA_COLLECTIVES_H
@@ -51,7 +55,8 @@ enum sutra_collectives_table {
     SUTRA_COLLECTIVES_N_TABLES
 };
 
-/* Reads the device traces of `n_paths` ranks in parallel and keeps only their collectives. Memory holds one trace per
+/* Reads the device traces of `n_paths` ranks, or `n_paths` NCCL Inspector logs of any ranks (SUTRA_USAGE: both; or a
+ * restriction of events, with logs), in parallel and keeps only their collectives. Memory holds one trace per
  * thread and about 200 bytes per rank and collective. If a rank is the straggler, its trace and the median rank's are
  * read again. Unreadable traces and duplicate ranks are skipped with a warning; in a strict context, or if no trace
  * remains, this is an error. The caller frees *collectives; the result does not depend on the number of threads. */
@@ -60,7 +65,8 @@ enum sutra_status sutra_collectives_run(struct sutra_context *context, const cha
                                         struct sutra_collectives **collectives, struct sutra_error *error);
 void sutra_collectives_free(struct sutra_collectives *collectives);
 
-/* One trace: analyzed ranks in ascending order, followed by skipped traces. */
+/* One trace: analyzed ranks in ascending order, followed by skipped traces. Of logs: one rank; a log may contain
+ * several. */
 struct sutra_collectives_rank {
     const char *path;
     int64_t rank;
@@ -85,6 +91,8 @@ struct sutra_collectives_summary {
     double clocks_apart_us;                      /* largest difference of two ranks' clocks */
     double clock_residual_us;                    /* median difference that remains after alignment */
     uint64_t n_checks, n_faults;                 /* faults: checks that are errors */
+    uint64_t n_untimed;                          /* records of logs without a time of the GPU: not analyzed */
+    bool from_logs; /* of NCCL Inspector: no timeline; span_us is the time in collectives of the median rank */
 };
 void sutra_collectives_summary(const struct sutra_collectives *collectives, struct sutra_collectives_summary *summary);
 

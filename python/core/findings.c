@@ -108,6 +108,7 @@ static const struct member collectives_members[] = {
     REAL(sutra_collectives_summary, clock_residual_us),
     COUNT(sutra_collectives_summary, n_checks),
     COUNT(sutra_collectives_summary, n_faults),
+    COUNT(sutra_collectives_summary, n_untimed),
     {0},
 };
 

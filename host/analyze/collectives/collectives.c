@@ -82,7 +82,11 @@ static int64_t set_time(const struct sutra_collectives *of, row_t place, int64_t
 /* ---- Tables ---- */
 
 static int64_t host_of(const struct sutra_collectives *of, int64_t rank) {
-    return of->ranks_per_host ? rank / of->ranks_per_host : CALL_UNKNOWN;
+    if (of->ranks_per_host)
+        return rank / of->ranks_per_host;
+    size_t i;
+    BISECT(i, of->logs.n_ranks, of->logs.ranks[i].rank < rank);
+    return i < of->logs.n_ranks && of->logs.ranks[i].rank == rank ? of->logs.hosts[i] : CALL_UNKNOWN;
 }
 
 static void add_ranks(struct sutra_collectives *of, double median_compute_ns) {
@@ -90,7 +94,7 @@ static void add_ranks(struct sutra_collectives *of, double median_compute_ns) {
     double span_us = of->summary.span_us;
     for (row_t i = 0; i < of->n_clocks; i++) {
         const struct rank_waits *sums = &of->sums[i];
-        double compute_ns = of->parts[i] ? of->parts[i]->compute_ns : 0;
+        double compute_ns = of->parts[i] ? of->parts[i]->compute_ns : of->calls.from_logs ? (double)NAN : 0;
         TABLE_INTEGERS(table, of->clocks[i].rank, host_of(of, of->clocks[i].rank), (int64_t)sums->n);
         TABLE_REALS(table, sums->in_ns / 1e3, sums->own_wait_ns / 1e3, sums->wait_caused_ns / 1e3,
                     span_us > 0 ? sums->wait_caused_ns / 10 / span_us : (double)NAN);
@@ -150,30 +154,38 @@ static void add_check(const struct sutra_collectives *of, struct sutra_table *ta
     table_integer(table, check->number);
     table_words(table, check->ranks);
     table_integer(table, check->rank);
-    bool placed = check->at_ns != CALL_UNKNOWN && check->rank != CALL_UNKNOWN;
+    bool placed = check->at_ns != CALL_UNKNOWN && check->rank != CALL_UNKNOWN && !of->calls.from_logs;
     row_t place = placed ? rank_clock_index(of->clocks, of->n_clocks, check->rank) : 0;
     table_real(table,
                placed ? microseconds(moment_minus(set_time(of, place, check->at_ns), of->first_ns)) : (double)NAN);
     table_words(table, check->text);
 }
 
-/* Adds skipped traces, then checks of collectives by severity. */
+static void add_skipped(const struct sutra_collectives *of, struct sutra_table *table, const char *rule,
+                        const char *reason) {
+    add_check(of, table,
+              &(struct collective_check){.severity = CHECK_ERROR,
+                                         .rule = rule,
+                                         .group = "",
+                                         .number = CALL_UNKNOWN,
+                                         .ranks = "",
+                                         .rank = CALL_UNKNOWN,
+                                         .at_ns = CALL_UNKNOWN,
+                                         .text = reason});
+}
+
+/* Adds skipped traces or logs, then checks of collectives by severity. */
 static void add_checks(struct sutra_collectives *of) {
     struct sutra_table *table = result_table_begin(&of->result, SUTRA_COLLECTIVES_CHECKS);
     for (size_t i = 0; i < of->tasks.n; i++) {
         const struct rank_task *task = &of->tasks.list[of->tasks.order[i]];
         if (task->status && !task->is_unselected)
-            add_check(of, table,
-                      &(struct collective_check){.severity = CHECK_ERROR,
-                                                 .rule = "skipped trace",
-                                                 .group = "",
-                                                 .number = CALL_UNKNOWN,
-                                                 .ranks = "",
-                                                 .rank = CALL_UNKNOWN,
-                                                 .at_ns = CALL_UNKNOWN,
-                                                 .text = task->error.message});
+            add_skipped(of, table, "skipped trace", task->error.message);
         of->summary.n_faults += task->status != SUTRA_OK;
     }
+    for (size_t i = 0; i < of->logs.n_skipped; i++)
+        add_skipped(of, table, "skipped log", of->logs.ranks[of->logs.n_ranks + i].reason);
+    of->summary.n_faults += of->logs.n_skipped;
     for (int severity = CHECK_ERROR; severity >= CHECK_NOTE; severity--)
         for (uint64_t i = 0; i < of->checks.n; i++)
             if ((int)of->checks.list[i].severity == severity)
@@ -220,6 +232,12 @@ static enum sutra_status collective_ranks_make(struct sutra_collectives *of, str
         if (rank_waits_add(&job, match, &moments, of->sums))
             summary->wait_us += moments.wait_ns / 1e3;
     }
+    if (of->calls.from_logs && of->n_clocks > 0) {
+        for (row_t i = 0; i < of->n_clocks; i++)
+            values[i] = of->sums[i].in_ns;
+        qsort(values, of->n_clocks, sizeof *values, compare_doubles);
+        summary->span_us = values[upper_median_at(of->n_clocks)] / 1e3;
+    }
     for (row_t i = 0; i < of->n_clocks; i++)
         values[i] = of->parts[i] ? of->parts[i]->compute_ns : 0;
     if (of->n_clocks > 0)
@@ -238,8 +256,10 @@ static enum sutra_status collective_ranks_make(struct sutra_collectives *of, str
         qsort(values, of->n_clocks, sizeof *values, compare_doubles);
     summary->clocks_apart_us = max_ahead_us - min_ahead_us;
     summary->clock_residual_us = of->n_clocks > 0 ? values[upper_median_at(of->n_clocks)] : 0;
-    add_clocks(of);
-    add_hosts(of, values);
+    if (!of->calls.from_logs) {
+        add_clocks(of);
+        add_hosts(of, values);
+    }
     add_checks(of);
     return SUTRA_OK;
 }
@@ -258,9 +278,10 @@ struct job_collectives collectives_job(const struct sutra_collectives *of) {
 }
 
 static enum collective_place place_of(const struct sutra_collectives *of, int64_t a, int64_t b) {
-    if (of->ranks_per_host == 0)
+    const int64_t host_a = host_of(of, a), host_b = host_of(of, b);
+    if (host_a == CALL_UNKNOWN || host_b == CALL_UNKNOWN)
         return PLACE_UNKNOWN;
-    return a / of->ranks_per_host == b / of->ranks_per_host ? PLACE_INSIDE : PLACE_BETWEEN;
+    return host_a == host_b ? PLACE_INSIDE : PLACE_BETWEEN;
 }
 
 struct collective_time collective_time_of(const struct sutra_collectives *of, const struct collective_match *match) {
@@ -281,8 +302,9 @@ struct collective_time collective_time_of(const struct sutra_collectives *of, co
         n_in = MAX(call->n_in, n_in);
         n_out = MAX(call->n_out, n_out);
     }
-    unsigned size = collective_type_bytes(strings_text(&of->calls.strings, first->type));
-    int64_t n = collective_elements(time.kind, n_in, n_out, time.n_members);
+    const bool from_logs = of->calls.from_logs; /* whose sizes are bytes */
+    unsigned size = from_logs ? 1 : collective_type_bytes(strings_text(&of->calls.strings, first->type));
+    int64_t n = from_logs ? n_in : collective_elements(time.kind, n_in, n_out, time.n_members);
     bool unknown = size == 0 || n < 0 || __builtin_mul_overflow(n, (int64_t)size, &bytes);
     time.bytes = unknown ? CALL_UNKNOWN : bytes;
     struct job_collectives job = collectives_job(of);
@@ -325,7 +347,9 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
 
     /* whether each group is inside a host */
     of->places = arena_zeros(&of->arena, of->calls.n_groups, sizeof *of->places);
-    for (uint32_t i = 0; i < of->calls.n_groups && !of->arena.failed; i++) {
+    if (of->logs.places && !of->ranks_per_host)
+        of->places = of->logs.places;
+    for (uint32_t i = 0; i < of->calls.n_groups && of->places != of->logs.places && !of->arena.failed; i++) {
         struct arena_mark mark = arena_mark(&of->arena);
         size_t n;
         const int64_t *ranks = collective_group_ranks(&of->calls, i, &of->arena, &n);
@@ -333,11 +357,11 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
             of->places[i] = place_of(of, ranks[0], ranks[n - 1]);
         arena_release(&of->arena, mark);
     }
-    size_t n_analyzed = of->tasks.n_analyzed;
-    int64_t *ranks = arena_alloc(&of->arena, of->tasks.n, sizeof *ranks);
+    const size_t n_analyzed = of->calls.from_logs ? of->logs.n_ranks : of->tasks.n_analyzed;
+    int64_t *ranks = arena_alloc(&of->arena, n_analyzed, sizeof *ranks);
     TRY(arena_status(&of->arena, error));
     for (size_t i = 0; i < n_analyzed; i++)
-        ranks[i] = of->tasks.list[of->tasks.order[i]].rank;
+        ranks[i] = of->calls.from_logs ? of->logs.ranks[i].rank : of->tasks.list[of->tasks.order[i]].rank;
     TRY(collective_checks_find(&of->calls, &of->matches, ranks, n_analyzed, &of->arena, &of->checks, error));
     TRY(collective_ranks_make(of, error));
     TRY(collective_tables_make(of, error));
@@ -400,7 +424,14 @@ enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_co
         of->summary.n_ranks += !task->status;
         of->summary.n_skipped += task->status && !task->is_unselected;
     }
+    of->summary.n_ranks += of->logs.n_ranks;
+    of->summary.n_skipped += of->logs.n_skipped;
+    of->summary.n_untimed = of->calls.n_untimed;
+    of->summary.from_logs = of->calls.from_logs;
     TRY_ALLOC(result_init(&of->result, collective_table_specs, SUTRA_COLLECTIVES_N_TABLES), error);
+    for (uint32_t id = 0; id < SUTRA_COLLECTIVES_N_TABLES && of->calls.from_logs; id++)
+        if (id == SUTRA_COLLECTIVES_CLOCKS || id == SUTRA_COLLECTIVES_HOSTS || id == SUTRA_COLLECTIVES_EXCESS)
+            of->result.reasons[id] = "NCCL Inspector logs record no timeline and no operators";
     of->result.of_job = true;
     of->result.defects = of->tasks.defects;
     of->result.n_defects = of->tasks.n_defects;
@@ -430,8 +461,16 @@ enum sutra_status sutra_collectives_run(struct sutra_context *context, const cha
     if (!status)
         status = restriction_copy(made->options.restriction, &made->tasks.restriction, error);
     made->options.restriction = NULL; /* the caller's */
+    bool are_logs = false;
     if (!status)
+        status = collective_inputs_are_logs(paths, n_paths, &are_logs, error);
+    if (!status && are_logs) {
+        status = collective_logs_read(made, context, paths, n_paths, error);
+        if (!status)
+            status = collectives_join(made, context, error);
+    } else if (!status) {
         status = rank_tasks_run(&made->tasks, &collectives_analysis, context, paths, n_paths, made, error);
+    }
     if (status || made->tasks.is_combined_by_other_process) {
         sutra_collectives_free(made);
         made = NULL;
@@ -454,6 +493,9 @@ void sutra_collectives_free(struct sutra_collectives *collectives) {
 /* ---- Results ---- */
 
 const struct sutra_collectives_rank *sutra_collectives_at(const struct sutra_collectives *collectives, size_t i) {
+    const struct collective_logs *logs = &collectives->logs;
+    if (collectives->calls.from_logs)
+        return i < logs->n_ranks + logs->n_skipped ? &logs->ranks[i] : NULL;
     return i < collectives->tasks.n_selected ? &collective_part_at(collectives, i)->rank : NULL;
 }
 

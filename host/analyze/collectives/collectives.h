@@ -3,6 +3,7 @@
  * makers of tables.
  *
  *     traces --> parts: calls --> matches, clocks --> a struct collective_time each --> tables
+ *       logs --> members, ranks: calls  /
  */
 #ifndef ANALYZE_COLLECTIVES_COLLECTIVES_H
 #define ANALYZE_COLLECTIVES_COLLECTIVES_H
@@ -42,11 +43,20 @@ struct collective_time {
     double algorithm, bus;        /* GB/s; NaN */
 };
 
+/* The inputs, if they are logs of NCCL Inspector (logs.c). All in the arena. */
+struct collective_logs {
+    struct sutra_collectives_rank *ranks; /* ascending, then skipped logs */
+    size_t n_ranks, n_skipped;
+    int64_t *hosts;                /* by index in `ranks`: the host, by name; CALL_UNKNOWN: skipped */
+    enum collective_place *places; /* by group, from the number of nodes of the communicator */
+};
+
 struct sutra_collectives {
     struct sutra_result result;
     struct rank_tasks tasks; /* whose results are struct collective_part */
     struct sutra_collectives_options options;
     struct arena arena;
+    struct collective_logs logs;   /* if calls.from_logs; then there are no tasks */
     struct collective_calls calls; /* of all ranks */
     struct collective_matches matches;
     struct rank_clock *clocks;
@@ -122,6 +132,17 @@ static inline struct sutra_collectives_rank collectives_rank_of(const struct ran
                                            .source = task->source,
                                            .reason = task->status ? task->error.message : NULL};
 }
+
+/* ---- Logs of NCCL Inspector (logs.c) ---- */
+
+/* Whether inputs are logs, by the beginnings of the files. SUTRA_USAGE: logs and traces. */
+enum sutra_status collective_inputs_are_logs(const char *const *paths, size_t n_paths, bool *are_logs,
+                                             struct sutra_error *error);
+
+/* Reads logs in parallel into of->logs and of->calls. SUTRA_USAGE: options that need times or several processes.
+ * SUTRA_DATA: no log could be read; or, in a strict context, one of them. O(bytes + n log n). */
+enum sutra_status collective_logs_read(struct sutra_collectives *of, struct sutra_context *context,
+                                       const char *const *paths, size_t n_paths, struct sutra_error *error);
 
 /* ---- Parts ---- */
 

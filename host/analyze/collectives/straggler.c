@@ -312,19 +312,20 @@ static double share_of_job(const struct sutra_collectives *of, double us) {
 /* `late`: by clock. */
 static void write_sentence(struct sutra_collectives *of, const bool *late, row_t n_late) {
     struct sutra_collectives_straggler *found = &of->straggler;
+    const char *whole = of->calls.from_logs ? "the time in collectives" : "the job";
     char time[32];
     found->sentence = of->sentence;
     *of->sentence = 0;
     if (found->n_collectives == 0) {
         append(of, "No straggler analysis: no collective is recorded on several ranks.");
     } else if (n_late == 0) {
-        append(of, "No straggler: the wait for any rank is at most %.1f %% of the job.",
-               share_of_job(of, found->wait_caused_us));
+        append(of, "No straggler: the wait for any rank is at most %.1f %% of %s.",
+               share_of_job(of, found->wait_caused_us), whole);
     } else if (n_late == 1) {
         append(of,
-               "Straggler: rank %" PRId64 " makes the other ranks wait %s, %.1f %% of the job; it arrives last at "
+               "Straggler: rank %" PRId64 " makes the other ranks wait %s, %.1f %% of %s; it arrives last at "
                "%" PRIu64 " of its %" PRIu64 " collectives.",
-               found->rank, format_time(found->wait_caused_us, time), share_of_job(of, found->wait_caused_us),
+               found->rank, format_time(found->wait_caused_us, time), share_of_job(of, found->wait_caused_us), whole,
                found->n_last, found->n_collectives);
     } else {
         row_t rows[LATE_NAMED];
@@ -332,13 +333,12 @@ static void write_sentence(struct sutra_collectives *of, const bool *late, row_t
         append(of, "%" PRIu64 " stragglers: the other ranks wait", (uint64_t)n_late);
         for (row_t k = 0; k < n; k++) {
             const struct rank_waits *sums = &of->sums[rows[k]];
-            append(of,
-                   "%s %s for rank %" PRId64 " (%.1f %% of the job; last at %" PRIu64 " of %" PRIu64 " collectives)",
+            append(of, "%s %s for rank %" PRId64 " (%.1f %% of %s; last at %" PRIu64 " of %" PRIu64 " collectives)",
                    k == 0       ? ""
                    : k + 1 == n ? " and"
                                 : ",",
                    format_time(sums->wait_caused_ns / 1e3, time), of->clocks[rows[k]].rank,
-                   share_of_job(of, sums->wait_caused_ns / 1e3), sums->n_last, sums->n);
+                   share_of_job(of, sums->wait_caused_ns / 1e3), whole, sums->n_last, sums->n);
         }
         append(of, "%s", n_late > n ? ", and less for others." : ".");
     }

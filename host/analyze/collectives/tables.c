@@ -104,6 +104,11 @@ const struct table_spec collective_table_specs[SUTRA_COLLECTIVES_N_TABLES] = {
 
 /* ---- Collectives and arrivals ---- */
 
+/* A value that depends on start times, which logs do not record. */
+static double timeline_us(const struct sutra_collectives *of, int64_t ns) {
+    return of->calls.from_logs ? (double)NAN : microseconds(ns);
+}
+
 /* Adds a string of the calls. */
 static void collective_table_string(const struct sutra_collectives *of, struct sutra_table *table, uint32_t string) {
     const struct strings *strings = &of->calls.strings;
@@ -164,10 +169,10 @@ static void add_arrivals(const struct sutra_collectives *of, const struct collec
         table_integer(table, match->number);
         collective_table_string(of, table, call->what);
         table_integer(table, call->rank);
-        table_real(table, microseconds(moment_minus(start, of->first_ns)));
+        table_real(table, timeline_us(of, moment_minus(start, of->first_ns)));
         table_real(table, microseconds(moment_minus(time->at.arrival_ns, start)));
         table_real(table, microseconds(moment_minus(call->end_ns, call->start_ns)));
-        table_real(table, microseconds(moment_minus(end, of->first_ns)));
+        table_real(table, timeline_us(of, moment_minus(end, of->first_ns)));
     }
 }
 
@@ -190,11 +195,11 @@ enum sutra_status collective_tables_make(struct sutra_collectives *of, struct su
         table_integer(all, time.n_members);
         table_real(all, time.bytes == CALL_UNKNOWN ? (double)NAN : (double)time.bytes);
         table_words(all, collective_place_names[time.place]);
-        table_real(all, microseconds(moment_minus(time.at.arrival_ns, of->first_ns)));
+        table_real(all, timeline_us(of, moment_minus(time.at.arrival_ns, of->first_ns)));
         table_integer(all, collective_match_call(&of->calls, &of->matches, match, time.at.first)->rank);
         table_integer(all, collective_match_call(&of->calls, &of->matches, match, time.at.last)->rank);
         TABLE_REALS(all, microseconds(time.skew_ns), time.at.wait_ns / match->n / 1e3,
-                    microseconds(time.at.transfer_ns), microseconds(time.end_skew_ns), time.algorithm, time.bus,
+                    microseconds(time.at.transfer_ns), timeline_us(of, time.end_skew_ns), time.algorithm, time.bus,
                     collective_link_percent(of, time.place, time.bus));
         table_words(all, kernel_library_names[of->calls.groups[match->group].source.library]);
         table_words(all, kernel_phase_names[of->calls.groups[match->group].source.phase]);
@@ -276,7 +281,8 @@ static void add_kind(const struct sutra_collectives *of, const struct kind_row *
     table_integer(table, n);
     TABLE_REALS(table, sums.transfer_ns / 1e3, sums.transfer_ns / n / 1e3, (double)rows[0].transfer_ns / 1e3,
                 (upper_ns + lower_ns) / 2e3, (double)rows[n - 1].transfer_ns / 1e3, sums.skew_ns / n / 1e3,
-                sums.max_skew_ns / 1e3, sums.wait_ns / sums.n_calls / 1e3, sums.end_skew_ns / n / 1e3,
+                sums.max_skew_ns / 1e3, sums.wait_ns / sums.n_calls / 1e3,
+                of->calls.from_logs ? (double)NAN : sums.end_skew_ns / n / 1e3,
                 mean_or_none(sums.algorithm, sums.n_timed), bus, sums.n_timed ? sums.max_bus : (double)NAN,
                 collective_link_percent(of, (enum collective_place)rows->place, bus));
 }

@@ -1,6 +1,6 @@
 /*
- * analyze_collectives.c - `sutra analyze collectives`: reads device traces of many ranks; writes tables of their
- * collectives and an HTML page.
+ * analyze_collectives.c - `sutra analyze collectives`: reads device traces of many ranks, or logs of NCCL Inspector;
+ * writes tables of their collectives and an HTML page.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -38,16 +38,22 @@ static void print_head(const struct sutra_collectives *collectives, const struct
         printf(", %s message%s", count_text(summary->n_messages).text, summary->n_messages == 1 ? "" : "s");
     putchar('\n');
     if (summary->n_skipped)
-        printf("%s skipped; see the warnings\n", counted_text(summary->n_skipped, "trace", "traces").text);
+        printf("%s skipped; see the warnings\n", counted_text(summary->n_skipped, summary->from_logs ? "log" : "trace",
+                                                              summary->from_logs ? "logs" : "traces")
+                                                     .text);
     if (summary->n_untold)
         printf("%s without recorded group and number: matched by order\n",
                counted_text(summary->n_untold, "kernel", "kernels").text);
+    if (summary->n_untimed)
+        printf("%s without GPU time: skipped\n", counted_text(summary->n_untimed, "record", "records").text);
+    if (summary->from_logs)
+        puts("no timeline: shares are of the time in collectives");
     sutra_collectives_straggler(collectives, &straggler);
     putchar('\n');
     wrapped_print(straggler.sentence, 0, 0);
     putchar('\n');
-    printf("  %-11s %11s %7s  %s\n", "job", time_text(summary->span_us).text, "",
-           "from the first to the last GPU activity");
+    printf("  %-11s %11s %7s  %s\n", summary->from_logs ? "collectives" : "job", time_text(summary->span_us).text, "",
+           summary->from_logs ? "time in collectives of the median rank" : "from the first to the last GPU activity");
     printf("  %-11s %11s %7s  %s\n", "waiting", time_text(wait_us).text, share_text(wait_us, summary->span_us).text,
            "in collectives, mean per rank");
     printf("  %-11s %11s %7s  %s\n", "transfer", time_text(summary->transfer_us).text, "",
@@ -94,7 +100,7 @@ static void print_types(const struct sutra_table *table, double transfer_us) {
 
 static void print_clocks(const struct sutra_collectives_summary *summary) {
     char text[900];
-    if (summary->n_ranks < 2 || summary->n_collectives == 0)
+    if (summary->n_ranks < 2 || summary->n_collectives == 0 || summary->from_logs)
         return;
     if (summary->n_clocks_set)
         snprintf(
@@ -142,11 +148,18 @@ static void print_page(const struct sutra_collectives *collectives, const char *
     if (folder)
         printf("  tables: %s\n", short_path(folder, 58).text);
     else
-        printf("  sutra analyze collectives TRACE... -o results   all tables\n");
-    printf("  sutra analyze operators TRACE   GPU time of one rank\n");
+        printf("  sutra analyze collectives %s... -o results   all tables\n", summary.from_logs ? "LOG" : "TRACE");
+    if (!summary.from_logs)
+        printf("  sutra analyze operators TRACE   GPU time of one rank\n");
 }
 
 /* ---- The analysis ---- */
+
+/* TraceLens reads no logs. */
+static int list(struct analysis *analysis) {
+    analysis->job.selection.reads_logs = !((struct collectives_analysis *)analysis)->compat;
+    return job_list_inputs(&analysis->job, analysis->names);
+}
 
 static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
     struct collectives_analysis *self = (struct collectives_analysis *)analysis;
@@ -183,8 +196,9 @@ static int report(struct analysis *analysis) {
                                          {"n_skipped", summary.n_skipped},
                                          {"n_collectives", summary.n_collectives},
                                          {"n_messages", summary.n_messages},
-                                         {"n_faults", summary.n_faults}};
-    return analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
+                                         {"n_faults", summary.n_faults},
+                                         {"n_untimed", summary.n_untimed}}; /* of logs */
+    return analysis_close(analysis, counts, COUNT_OF(counts) - !summary.from_logs, NULL, 0);
 }
 
 static void release(struct job *job) {
@@ -194,7 +208,7 @@ static void release(struct job *job) {
 
 /* ---- The command ---- */
 
-static const struct analysis_kind kind = {.page = PAGE_COLLECTIVES, .work = work, .report = report};
+static const struct analysis_kind kind = {.page = PAGE_COLLECTIVES, .list = list, .work = work, .report = report};
 static const struct collectives_analysis defaults = {.analysis = {.kind = &kind, .job.stages = analysis_stages},
                                                      .options.size = sizeof(struct sutra_collectives_options)};
 
@@ -224,6 +238,8 @@ static const char *const description[] = {
     "Reports the straggler and its cause, the bus bandwidth of collectives against the peak of the links, the clock "
     "offsets of ranks, and errors in the collectives of a job. A TRACE is the device trace of a rank, or a directory of "
     "device traces.",
+    "Logs of NCCL Inspector, or a directory of logs (.log, .jsonl), are read like traces. They have no timeline: clock "
+    "offsets, data types and the operators of the straggler are missing, and shares are of the time in collectives.",
     "Collectives are matched across ranks by group and sequence number (Seq). Without recorded numbers they are matched "
     "by order, and realigned where a rank lost collectives. Clocks that are clearly off are aligned by the end times of "
     "collectives; the summary reports the alignment.",
@@ -232,6 +248,7 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra analyze collectives traces/ -o results", "write tables and a report of a job"},
     {"sutra analyze collectives rank*.json.gz", "print the summary: is there a straggler?"},
+    {"sutra analyze collectives nccl-inspector-1234/", "print the summary of NCCL Inspector logs"},
     {0},
 };
 
