@@ -15,6 +15,7 @@
 #include "sutra/collectives.h"
 #include "sutra/diff.h"
 #include "sutra/dlrm.h"
+#include "sutra/hang.h"
 #include "sutra/operators.h"
 #include "sutra/overview.h"
 
@@ -22,6 +23,7 @@ OWNED_TYPE(collectives)
 OWNED_TYPE(diff)
 OWNED_TYPE(dlrm)
 OWNED_TYPE(dlrm_ranks)
+OWNED_TYPE(hang)
 OWNED_TYPE(hta)
 OWNED_TYPE(hta_compare)
 OWNED_TYPE(hta_ranks)
@@ -511,6 +513,41 @@ static enum sutra_status analyze_memory(struct run *run, struct sutra_error *err
     return SUTRA_OK;
 }
 
+/* ---- analyze hang ---- */
+
+/* Three ranks: the sizes of tp differ, and rank 2 waits for rank 0 in a send; entries are coalesced. */
+#define DUMP(...)                                                                                                      \
+    "{'version':'2.10','pg_config':{'0':{'name':'0','desc':'tp','ranks':'[0, 1, 2]'}},'entries':[" __VA_ARGS__ "]}"
+#define ENTRY(id, seq, name, size, more)                                                                               \
+    "{'record_id':" id ",'process_group':['0','tp'],'collective_seq_id':" seq ",'p2p_seq_id':1,'profiling_name':"      \
+    "'nccl:" name "','input_sizes':[[" size "]],'output_sizes':[[" size "]],'input_dtypes':['Float'],"                 \
+    "'frames':[{'name':'f','filename':'/h/train.py','line':" id "}],'time_created_ns':" id more "}"
+#define DONE    ",'state':'completed'"
+#define PENDING ",'state':'scheduled'"
+static const char hang_0[] =
+    DUMP(ENTRY("0", "1", "all_reduce", "8", DONE) "," ENTRY("1", "2", "all_reduce", "8", PENDING));
+static const char hang_1[] =
+    DUMP(ENTRY("0", "1", "all_reduce", "8", DONE) "," ENTRY("1", "2", "all_reduce", "8", PENDING));
+static const char hang_2[] =
+    DUMP(ENTRY("0", "1", "all_reduce", "8", DONE) "," ENTRY("1", "2", "all_reduce", "9", PENDING) "," ENTRY(
+        "2", "3", "broadcast", "4", PENDING) "," ENTRY("3", "3", "broadcast", "5",
+                                                       PENDING) "," ENTRY("4", "1", "send 2->0", "4",
+                                                                          PENDING ",'is_p2p':true"));
+
+static enum sutra_status analyze_hang(struct run *run, struct sutra_error *error) {
+    static const char *const names[] = {"rank_0.json", "rank_1.json", "rank_2.json"};
+    struct sutra_hang_dump dumps[3];
+    const struct sutra_hang_options options = {.size = sizeof options, .operations = 1};
+    for (int i = 0; i < 3; i++)
+        dumps[i] = (struct sutra_hang_dump){names[i], run->text[i], run->size[i]};
+    OWN(hang, hang);
+    TRY(sutra_hang_parse(run->context, dumps, 3, &options, &hang, error));
+    TRY(sutra_hang_write_json(run->context, hang, output(run, "0.json"), NULL, error));
+    TRY(sutra_table_write(run->context, sutra_result_table(SUTRA_RESULT(hang), SUTRA_HANG_OPERATIONS, NULL),
+                          SUTRA_TABLE_CSV, output(run, "0.csv"), NULL, error));
+    return sutra_report_write_hang(run->context, hang, run->folder, NULL, error);
+}
+
 /* ---- analyze nsys ---- */
 
 #define CORPUS "tests/fuzz/corpus/nsys/"
@@ -646,6 +683,10 @@ static const struct operation operations[] = {
      .min_files = 6,
      .expected = {{"0.json", "\"growing\": [{\"frame\": \"train.py:3:f\""}, {"0.json", "\"rule\": \"oom\""},
                   {"1.json", "optimizer_state"}, {"2.json", "\"n_events\": 2"}}},
+    {"hang", analyze_hang, {{"0", hang_0}, {"1", hang_1}, {"2", hang_2}}, .max_threads = 2, .min_allocations = 50,
+     .min_files = 3,
+     .expected = {{"0.json", "\"cause\": \"size_mismatch\""}, {"0.json", "f (train.py:1)"}, {"0.csv", "broadcast"},
+                  {"hang.html", "size"}}},
     {"nsys", analyze_nsys,
      {{"nsys", CORPUS "full.sqlite"}, {"rocpd", CORPUS "rocpd.sqlite"}, {"rpd", CORPUS "rpd_3.sqlite"}},
      .min_allocations = 50, .min_files = 6,

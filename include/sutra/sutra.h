@@ -20,6 +20,7 @@
 #include "sutra/diff.h"
 #include "sutra/dlrm.h"
 #include "sutra/error.h"
+#include "sutra/hang.h"
 #include "sutra/legacy.h"
 #include "sutra/link.h"
 #include "sutra/memory.h"
