@@ -129,10 +129,11 @@ struct command {
 int command_run(const struct command *command, int argc, char **argv, const struct process_plan *plan);
 
 extern const struct command link_command, link_legacy_command, info_command, critical_path_command, tree_command,
-    correlate_command, analyze_command, analyze_collectives_command, analyze_dlrm_command, analyze_hta_command,
-    analyze_kernels_command, analyze_memory_command, analyze_nsys_command, analyze_operators_command, gen_command,
-    devices_command, help_command, completion_command, manual_command, jsonize_command, check_command, draw_command,
-    simulate_command, diff_command, columns_command, cut_command, merge_command, repair_command, convert_command;
+    correlate_command, analyze_command, analyze_collectives_command, analyze_dlrm_command, analyze_hang_command,
+    analyze_hta_command, analyze_kernels_command, analyze_memory_command, analyze_nsys_command,
+    analyze_operators_command, gen_command, devices_command, help_command, completion_command, manual_command,
+    jsonize_command, check_command, draw_command, simulate_command, diff_command, columns_command, cut_command,
+    merge_command, repair_command, convert_command;
 /* Commands under the names chakra_trace_link, trace_link, chakra_converter and chakra_jsonizer. */
 extern const struct command trace_link_command, older_trace_link_command, converter_command, jsonizer_command;
 

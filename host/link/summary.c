@@ -94,7 +94,10 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
     if (!status) {
         bool host = document_find(&document, "nodes"),
              device = document.is_array || document_find(&document, "traceEvents");
-        if (host == device)
+        const struct file_kind found = file_kind(path, document.source.bytes, document.source.size);
+        if (!host && !device && *found.remedy)
+            status = error_file(error, SUTRA_DATA, path, "expected a trace, found %s%s", found.name, found.remedy);
+        else if (host == device)
             status =
                 error_file(error, SUTRA_DATA, path,
                            host ? "this is not a trace: it has both \"nodes\" and \"traceEvents\""

@@ -142,9 +142,11 @@ bool heading_of_kernels(const char *table, const char *column) {
 
 static const struct {
     const char *name, *title;
-} kinds[] = {{PAGE_FIRST, "Findings"},    {PAGE_HTA, "HTA tables"},          {PAGE_OPERATORS, "Operators"},
-             {PAGE_KERNELS, "Kernels"},   {PAGE_COLLECTIVES, "Collectives"}, {PAGE_DLRM, "CPU overheads"},
-             {PAGE_MEMORY, "GPU memory"}, {PAGE_PIPELINE, "Pipeline"},       {PAGE_TREND, "Trend"}};
+} kinds[] = {{PAGE_FIRST, "Findings"},          {PAGE_HTA, "HTA tables"},
+             {PAGE_OPERATORS, "Operators"},     {PAGE_KERNELS, "Kernels"},
+             {PAGE_COLLECTIVES, "Collectives"}, {PAGE_DLRM, "CPU overheads"},
+             {PAGE_MEMORY, "GPU memory"},       {PAGE_HANG, "Hang"},
+             {PAGE_PIPELINE, "Pipeline"},       {PAGE_TREND, "Trend"}};
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 

@@ -41,6 +41,7 @@ bool heading_of_kernels(const char *table, const char *column);
 #define PAGE_COLLECTIVES "collectives"
 #define PAGE_DLRM        "dlrm"
 #define PAGE_MEMORY      "memory"
+#define PAGE_HANG        "hang"
 #define PAGE_PIPELINE    "pipeline"
 #define PAGE_TREND       "trend"
 

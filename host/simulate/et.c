@@ -185,7 +185,8 @@ enum sutra_status sutra_is_et(struct sutra_context *context, const char *path, b
     struct source source;
     TRY(source_open_format(&source, path, et_may_begin, context->options.most_input_bytes, error));
     const struct file_kind kind = file_kind(path, source.bytes, source.size);
-    bool is_other = kind.format == FILE_OTHER && *kind.remedy; /* such as UTF-16, whose bytes may parse as a node */
+    /* such as UTF-16, whose bytes may parse as a node */
+    bool is_other = (kind.format == FILE_OTHER && *kind.remedy) || kind.format == FILE_DUMP;
     *known = !source.is_beginning && !is_other && is_et_file(source.bytes, source.size);
     source_close(&source);
     return SUTRA_OK;

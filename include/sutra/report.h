@@ -15,6 +15,7 @@
 #include "sutra/collectives.h"
 #include "sutra/diff.h"
 #include "sutra/dlrm.h"
+#include "sutra/hang.h"
 #include "sutra/memory.h"
 #include "sutra/operators.h"
 #include "sutra/overview.h"
@@ -59,6 +60,11 @@ enum sutra_status sutra_report_write_collectives(struct sutra_context *context,
  * requested. Otherwise as sutra_report_write_hta(). */
 enum sutra_status sutra_report_write_memory(struct sutra_context *context, const struct sutra_memory *memory,
                                             const char *folder, uint64_t *n_bytes, struct sutra_error *error);
+
+/* Writes the causes of a hung job, its waits, process groups and ranks as hang.html. The tables were made. Otherwise as
+ * sutra_report_write_hta(). */
+enum sutra_status sutra_report_write_hang(struct sutra_context *context, const struct sutra_hang *hang,
+                                          const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
 /* Writes operators and overheads of one trace as dlrm.html; `path` is the file of the trace. Otherwise as
  * sutra_report_write_hta(). */

@@ -17,6 +17,7 @@
 #include "analyze/memory/snapshot.h"
 #include "base/error.h"
 #include "base/shared.h"
+#include "read/file_kind.h"
 #include "read/objects.h"
 #include "write/text.h"
 
@@ -613,7 +614,9 @@ static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context 
     object_t first = is_list(root) && container_of(o, root)->n ? items_of(o, root)[0] : OBJECT_ABSENT;
     bool is_segments = object_type(first) == OBJECT_DICT && dict_get(o, first, WORD_BLOCKS);
     bool is_snapshot = object_type(root) == OBJECT_DICT && dict_get(o, root, WORD_SEGMENTS);
-    if (!is_segments && !is_snapshot && !is_pickle(source->bytes, source->size))
+    const bool is_other_pickle = is_pickle(source->bytes, source->size) &&
+                                 file_kind(source->name, source->bytes, source->size).format != FILE_DUMP;
+    if (!is_segments && !is_snapshot && !is_other_pickle)
         return source_refuse(source, 0, MEMORY_EXPECTED, MEMORY_ADVICE, error);
     if (!is_segments && !is_snapshot)
         return error_file(error, SUTRA_DATA, source->name,

@@ -280,8 +280,9 @@ static const struct overview_analysis defaults = {.analysis = {.kind = &kind, .j
                                                   .options.size = sizeof(struct sutra_overview_options)};
 
 static const struct command *const analyses[] = {
-    &analyze_collectives_command, &analyze_dlrm_command, &analyze_hta_command,       &analyze_kernels_command,
-    &analyze_memory_command,      &analyze_nsys_command, &analyze_operators_command, NULL};
+    &analyze_collectives_command, &analyze_dlrm_command,      &analyze_hang_command,
+    &analyze_hta_command,         &analyze_kernels_command,   &analyze_memory_command,
+    &analyze_nsys_command,        &analyze_operators_command, NULL};
 
 static const char *const formats[] = {"text", "json", "markdown", NULL}; /* in the order of enum overview_format */
 
