@@ -1,5 +1,5 @@
 /*
- * analyses.c - operations: HTA, operators, the DLRM notebook and GPU memory, and their HTML pages.
+ * analyses.c - operations: HTA, operators, the DLRM notebook, GPU memory and hangs, and their HTML pages.
  */
 #include "core.h"
 
@@ -11,6 +11,7 @@ DEFINE_FREE(operators)
 DEFINE_FREE(operators_ranks)
 DEFINE_FREE(dlrm)
 DEFINE_FREE(memory)
+DEFINE_FREE(hang)
 
 /* ---- Holistic Trace Analysis ---- */
 
@@ -227,6 +228,41 @@ static enum sutra_status run_memory_page(struct job *job, struct sutra_context *
     return sutra_report_write_memory(context, job->things[0]->thing, job->texts[0], &job->number, &job->error);
 }
 
+/* ---- Hangs ---- */
+
+static PyObject *hang_report(const void *thing) {
+    struct sutra_hang_finding finding;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && sutra_hang_finding(thing, i, &finding); i++) {
+        PyObject *ranks = PyList_New(0);
+        for (size_t k = 0; ranks && k < finding.n_ranks; k++)
+            ranks = list_add(ranks, PyLong_FromLongLong(finding.ranks[k]));
+        list = list_add(list, Py_BuildValue("(sssNNNNN)", finding.cause, finding.confidence, finding.title, ranks,
+                                            str_from_utf8(finding.seen), str_from_utf8(finding.where),
+                                            str_from_utf8(finding.remedy), str_from_utf8(finding.check)));
+    }
+    return dict_add(PyDict_New(), "findings", list);
+}
+
+static const struct kind hang_kind = {
+    .name = "hang", .free = hang_release, .result = own_result, .report = hang_report};
+
+/* Texts: the dumps. Numbers: 1 for the table of operations. */
+static enum sutra_status run_hang(struct job *job, struct sutra_context *context) {
+    const struct sutra_hang_options options = {.size = sizeof options, .operations = job->numbers[0] != 0};
+    RETURN_THING(job,
+                 sutra_hang_run(context, (const char *const *)job->texts, job->n_texts, &options, &made, &job->error),
+                 sutra_hang);
+}
+
+static enum sutra_status run_hang_json(struct job *job, struct sutra_context *context) {
+    return sutra_hang_write_json(context, job->things[0]->thing, job->texts[0], &job->number, &job->error);
+}
+
+static enum sutra_status run_hang_page(struct job *job, struct sutra_context *context) {
+    return sutra_report_write_hang(context, job->things[0]->thing, job->texts[0], &job->number, &job->error);
+}
+
 const struct operation analysis_operations[] = {
     {"hta", {"device_trace"}, 1, HTA_NUMBERS, RETURNS_THING, run_hta, &hta_kind},
     {"hta_ranks",
@@ -254,5 +290,8 @@ const struct operation analysis_operations[] = {
     {"memory", {NULL}, 0, 2, RETURNS_THING, run_memory, &memory_kind},
     {"memory_json", {"memory"}, 1, 0, RETURNS_NUMBER, run_memory_json, NULL},
     {"memory_page", {"memory"}, 1, 0, RETURNS_NUMBER, run_memory_page, NULL},
+    {"hang", {NULL}, 0, 1, RETURNS_THING, run_hang, &hang_kind},
+    {"hang_json", {"hang"}, 1, 0, RETURNS_NUMBER, run_hang_json, NULL},
+    {"hang_page", {"hang"}, 1, 0, RETURNS_NUMBER, run_hang_page, NULL},
     {0},
 };

@@ -26,13 +26,13 @@ from ._simulation import Pipeline, Simulation, simulate
 from ._table import Table
 from ._traces import (CriticalPath, Correlation, Defect, DeviceTrace, HostTrace, Linked, Match, Tree, Unmatched, link,
                       trace_kind)
-from .analyze import diff
+from .analyze import diff, hang
 
 __version__ = _core.version()
 
 __all__ = [
     "Context", "CriticalPath", "Correlation", "Cut", "Defect", "DeviceColumn", "DeviceTable", "DeviceTrace", "HostTrace", "Linked", "Match", "Merged", "Pipeline", "Repaired",
-    "Simulation", "SutraError", "SutraFileNotFoundError", "SutraOSError", "SutraPermissionError", "SutraWarning", "Table", "Tree", "Unmatched", "analyze", "cut", "diff", "include_dir", "link", "map_ranks", "merge",
+    "Simulation", "SutraError", "SutraFileNotFoundError", "SutraOSError", "SutraPermissionError", "SutraWarning", "Table", "Tree", "Unmatched", "analyze", "cut", "diff", "hang", "include_dir", "link", "map_ranks", "merge",
     "program", "repair", "simulate", "trace_kind",
 ]
 

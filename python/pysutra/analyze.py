@@ -1,4 +1,4 @@
-"""Analyses of one or many ranks: time and GPU memory.
+"""Analyses of one or many ranks: time, GPU memory and hangs.
 
 >>> result = pysutra.analyze.hta(["rank0.json", "rank1.json"])
 >>> result.tables["temporal_breakdown"].to_pandas()
@@ -352,6 +352,60 @@ def memory(paths: Union[Path, Sequence[Path]], against: Union[Path, Sequence[Pat
     return MemoryResult(context, context.run("memory", (), (*others, *path_list(paths)), (top, len(others)), progress))
 
 
+class HangFinding(NamedTuple):
+    """One cause of a hang: its name, the confidence ("high", "medium", "low"), the title and the ranks, and sentences: which operation
+    waits, the calls of the ranks, what to do, and the result that proves the fix."""
+
+    cause: str
+    confidence: str
+    title: str
+    ranks: List[int]
+    seen: str
+    where: str
+    remedy: str
+    check: str
+
+
+class HangResult(Result):
+    """Why a job hangs. Returned by ``hang()``."""
+
+    _page = "hang"
+
+    def _write_page(self, folder: bytes) -> None:
+        self._run("hang_page", (self._thing,), (folder,))
+
+    @property
+    def findings(self) -> List[HangFinding]:
+        """The causes, the most probable one first; none if no operation waits."""
+        return [HangFinding(*finding) for finding in _core.report(self._thing)["findings"]]
+
+    @property
+    def report(self) -> Dict[str, Any]:
+        """The object of ``sutra analyze hang --format json``: hang, roots, groups, waits, mismatches, ranks."""
+        return dict(self._read_json("hang_json"))
+
+    @property
+    def summary(self) -> Dict[str, Any]:
+        """The cause, its ranks and the confidence, the sentence ``why``, and counts: ``report["hang"]``."""
+        return dict(self.report["hang"])
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.closed else str(self.summary["why"])
+
+
+def hang(paths: Union[Path, Sequence[Path]], operations: bool = False, context: Optional[Context] = None,
+         progress: Optional[Progress] = None) -> HangResult:
+    """Finds which collective a hung job waits in, the ranks that do not arrive, and the last call of these ranks.
+
+    Args:
+        paths: dumps of PyTorch's flight recorder (pickle or JSON), one per rank, or directories of dumps. The rank is the
+            last number of the file name.
+        operations: make the table ``hang_operations`` too, a row for each recorded operation.
+    """
+    context = context or shared()
+    return HangResult(context, context.run("hang", (), path_list(paths), (operations,), progress))
+
+
 class Finding(NamedTuple):
     """One finding: the rule, the estimated saving (percent of the window; None if the rule estimates none), the text, its numbers
     with units in their names, and all of it as ``sutra analyze --format json`` writes it: seen, where, do, check, evidence, ..."""
@@ -458,12 +512,14 @@ def collectives(paths: Union[Path, Sequence[Path]], compat: bool = False, arriva
     """Analyzes the collectives of a job: wait times between ranks, bandwidth, clock offsets and errors.
 
     Args:
-        paths: device traces of the ranks.
+        paths: device traces of the ranks; or NCCL Inspector logs, which record no start times: columns of times,
+            operators and data types are empty, and shares are of the time in collectives of the median rank.
         compat: return TraceLens' tables instead.
         arrivals: add a table with one row per rank and collective.
         ranks_per_host: number of ranks per host (0: the number of GPUs recorded in the traces).
         link_gb_per_s: peak bandwidth of a GPU's links in one direction (0: data sheet value within a host).
-        step, from_us, to_us, name, stream, category, rank: selection of the traces, see ``operators()``.
+        step, from_us, to_us, name, stream, category, rank: selection of the traces, see ``operators()``; of logs, only
+            rank.
     """
     context = context or shared()
     part = Part(step, from_us, to_us, name, stream, category, rank)
