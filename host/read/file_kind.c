@@ -108,6 +108,9 @@ static const struct {
 /* JSON and pickles are inspected up to this byte. */
 #define JSON_BYTES ((size_t)1 << 18)
 
+/* JSON lines are inspected up to this byte: about 40 records. */
+#define LOG_BYTES ((size_t)1 << 14)
+
 #define DUMP_NAME "a flight recorder dump"
 #define DUMP_KEY  "pg_config"
 
@@ -252,7 +255,7 @@ bool is_inspector_log(const char *bytes, size_t size) {
     enum { HEADER = 1, METADATA = 2, RECORD = 4 };
     const char *key;
     size_t length, end;
-    size = MIN(size, JSON_BYTES);
+    size = MIN(size, LOG_BYTES);
     for (size_t at = 0; at < size; at = end + 1) {
         const char *newline = memchr(bytes + at, '\n', size - at);
         unsigned found = 0;

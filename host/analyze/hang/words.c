@@ -655,7 +655,7 @@ static const struct cause_words stale_words = {
 
 /* ---- Confidence ---- */
 
-/* What the dumps cannot show if a group records no members, as those of Gloo: ranks that have no dump. */
+/* Ranks without a dump that a group may have: Gloo records no members, so that these ranks are unknown. */
 static const char *unlisted_words(const struct sutra_hang *hang, struct arena *arena) {
     int64_t gaps[64];
     size_t n = 0;
