@@ -70,7 +70,7 @@ static void append_dump(struct buffer *json, const char *groups, const char *ent
 static struct sutra_hang *analyze(const char *groups, const char *const ranks[RANKS_MAX]) {
     struct buffer json[RANKS_MAX] = {{0}};
     struct sutra_hang_dump dumps[RANKS_MAX];
-    char names[RANKS_MAX][16];
+    char names[RANKS_MAX][32];
     const struct sutra_hang_options options = {.size = sizeof options, .operations = 1};
     struct sutra_hang *hang = NULL;
     struct sutra_error error;

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "run/run.h"
-#include "unit.h"
 #include "text/strings.h"
+#include "unit.h"
 
 /* ---- Files ---- */
 
