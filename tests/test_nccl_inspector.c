@@ -186,7 +186,7 @@ static struct collectives_job analyze(struct log_text *logs, size_t n,
     struct sutra_error error = {0};
     job.context = NEW_CONTEXT(.n_threads = 2);
     for (size_t i = 0; i < n; i++) {
-        char name[16];
+        char name[32];
         buffer_append(&logs[i].text, "", 1);
         snprintf(name, sizeof name, "%zu.log", i);
         add_file(&job.folder, name, logs[i].text.bytes);
