@@ -257,7 +257,7 @@ static void ranks_are_of_the_communicator_of_all_processes(void **state) {
     assert_null(table_of(&job, SUTRA_COLLECTIVES_CLOCKS));
     assert_null(table_of(&job, SUTRA_COLLECTIVES_HOSTS));
     assert_true(job.summary.from_logs);
-    assert_string_equal(sutra_collectives_at(job.collectives, 0)->path, job.folder.list[1]);
+    assert_string_equal(sutra_collectives_at(job.collectives, 0)->path, job.folder.paths[1]);
     assert_null(sutra_collectives_at(job.collectives, 4));
     free_job(&job);
 }

@@ -228,7 +228,7 @@ static bool list_versions(struct sutra_hang *hang, struct dump_file *const *sele
     const char **list = arena_alloc(&hang->arena, hang->n_ranks, sizeof *list);
     if (!list)
         return false;
-    for (uint32_t r = 0; r < hang->n_ranks; r++) {
+    for (uint32_t r = 0; r < hang->n_ranks && !hang->arena.failed; r++) {
         const struct flight_dump *dump = &selected[r]->dump;
         const char *text = strings_text(&dump->strings, dump->version);
         if (r == 0 || strcmp(text, list[hang->n_versions - 1]) != 0) /* most ranks have the version of the last one */
