@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __CUDACC__
 #define SHARED static inline __host__ __device__
@@ -160,6 +161,11 @@ static inline int compare_uint32s(const void *left, const void *right) {
 static inline int compare_uint64s(const void *left, const void *right) {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
     return (a > b) - (a < b);
+}
+
+/* The same for pointers to C strings, in byte order. */
+static inline int compare_strings(const void *left, const void *right) {
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 /* Defines a comparison function for qsort() and bsearch() on structs, by fields in order of importance:

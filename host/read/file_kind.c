@@ -557,23 +557,6 @@ static bool inspect_repaired(const char *text, size_t n, struct trace_head *head
     return result != REPAIR_NO_MEMORY;
 }
 
-bool is_inspector_log_file(const char *path) {
-    struct stat found;
-    if (stat(path, &found) || !S_ISREG(found.st_mode))
-        return false;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    char *bytes = malloc(HEAD_FIRST), *text = malloc(HEAD_FIRST + SOURCE_PADDING);
-    const ssize_t got = file >= 0 && bytes && text ? read(file, bytes, HEAD_FIRST) : -1;
-    struct trace_head head = {.bytes = 0};
-    const size_t n = got > 0 ? inspect_bytes(bytes, (size_t)got, text, HEAD_FIRST, &head) : 0;
-    const bool is_log = n > 0 && is_inspector_log(text, n);
-    if (file >= 0)
-        close(file);
-    free(bytes);
-    free(text);
-    return is_log;
-}
-
 static enum sutra_status read_head(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error) {
     struct stat found;
     struct trace_head made = {0};
@@ -627,6 +610,12 @@ enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_h
         head->rank = rank;
     free(file);
     return status;
+}
+
+bool is_inspector_log_file(const char *path) {
+    struct trace_head head = {.format = FILE_UNKNOWN};
+    return strcmp(path, "-") != 0 && trace_head_read(path, false, &head, NULL) == SUTRA_OK &&
+           head.format == FILE_INSPECTOR_LOG;
 }
 
 /* ---- Names ---- */

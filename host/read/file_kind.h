@@ -25,7 +25,7 @@ bool may_be_trace(const char *bytes, size_t size);
 /* Whether bytes begin a log of NCCL Inspector (nccl_inspector.h): one of the first lines is a record. */
 bool is_inspector_log(const char *bytes, size_t size);
 
-/* The same for a file, plain or compressed; false for other paths. Cost: reads 16 kB. */
+/* The same for a file, plain or compressed; false for other paths. Cost of trace_head_read(). */
 bool is_inspector_log_file(const char *path);
 
 /* Whether the name ends as names of logs: .log or .jsonl, followed by .gz, .zst or nothing. */

@@ -37,13 +37,8 @@ struct dump_reader {
 /* ---- Values; of the wrong type they are absent ---- */
 
 static int64_t integer_or(const struct objects *objects, object_t value, int64_t absent) {
-    if (object_type(value) == OBJECT_INTEGER)
-        return object_small(value);
-    if (object_type(value) != OBJECT_WIDE)
-        return absent;
-    const struct wide_value *wide = &objects->wide[object_payload(value)];
-    const bool fits = wide->high == (wide->low >> 63 ? UINT64_MAX : 0);
-    return fits ? (int64_t)wide->low : absent;
+    int64_t number;
+    return object_integer(objects, value, &number) ? number : absent;
 }
 
 static bool is_integer(object_t value) {
@@ -101,10 +96,6 @@ static int64_t count_elements(const struct objects *objects, object_t sizes) {
     return total;
 }
 
-static int compare_texts(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The id of the distinct types of a list in byte order, "BFloat16,Float". */
 static uint32_t keep_types(struct dump_reader *r, object_t types) {
     const struct strings *strings = &r->objects->strings;
@@ -127,7 +118,7 @@ static uint32_t keep_types(struct dump_reader *r, object_t types) {
         if (is_text(items[i]))
             texts[k++] = strings_text(strings, (uint32_t)object_payload(items[i]));
     if (texts)
-        qsort(texts, n_texts, sizeof *texts, compare_texts);
+        qsort(texts, n_texts, sizeof *texts, compare_strings);
     for (k = 0; texts && k < n_texts; k++)
         if (k == 0 || strcmp(texts[k], texts[k - 1]) != 0)
             buffer_format(&joined, "%s%s", k ? "," : "", texts[k]);

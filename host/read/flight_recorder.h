@@ -72,6 +72,7 @@ struct flight_config {
     uint32_t name, description;
     int64_t *members; /* ascending, without duplicates */
     size_t n_members;
+    uint32_t list; /* an index for the analysis */
 };
 
 struct flight_dump {

@@ -219,6 +219,19 @@ static inline int64_t object_small(object_t object) {
     return (int64_t)object >> 4;
 }
 
+/* An integer of 64 bits; false: anything else. */
+static inline bool object_integer(const struct objects *objects, object_t object, int64_t *value) {
+    if (object_type(object) == OBJECT_INTEGER) {
+        *value = object_small(object);
+        return true;
+    }
+    if (object_type(object) != OBJECT_WIDE)
+        return false;
+    const struct wide_value *wide = &objects->wide[object_payload(object)];
+    *value = (int64_t)wide->low;
+    return wide->high == (*value < 0 ? UINT64_MAX : 0);
+}
+
 static inline object_t objects_integer(struct objects *objects, int64_t value) {
     object_t small = object_make(OBJECT_INTEGER, (uint64_t)value);
     return object_small(small) == value

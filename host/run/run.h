@@ -208,7 +208,7 @@ struct run_files {
     struct arena arena; /* of the paths; the caller frees it in any case */
 };
 
-/* Lists the files in `arguments`, and the files below the directories in them, whatever their names; hidden files and
+/* Lists the files in `arguments`, and the files below the directories in them, of any name; hidden files and
  * `skipped_folder` (may be NULL) are skipped. Warnings and errors as of run_open(). O(n log n). */
 enum sutra_status run_list_files(struct run_files *files, struct sutra_context *context, const char *const *arguments,
                                  size_t n, const char *skipped_folder, struct sutra_error *error);

@@ -83,15 +83,13 @@ struct group_maker {
     const struct flight_dump *dumps;
     const struct dump_maps *maps;
     struct arena scratch;
-    struct strings bytes;         /* interns lists of members by their bytes */
-    struct hang_ranks *lists;     /* by id */
     struct pair_table own;        /* (rank index, name) -> list of its own pg_config */
     struct pair_table of_name;    /* (name, list) -> 0 */
     struct pair_table first;      /* (rank, name) -> position in name_lists of the first list that has the rank */
     struct pair_table groups;     /* (name, list) -> group */
     struct name_list *name_lists; /* by name, then by members */
     size_t n_name_lists;
-    uint64_t lists_capacity, name_lists_capacity, groups_capacity;
+    uint64_t name_lists_capacity, groups_capacity;
 };
 
 static int compare_members(const struct hang_ranks *a, const struct hang_ranks *b) {
@@ -106,34 +104,33 @@ static int compare_name_lists(const void *left, const void *right, void *arg) {
     const struct group_maker *m = arg;
     if (a->name != b->name)
         return a->name < b->name ? -1 : 1;
-    return compare_members(&m->lists[a->list], &m->lists[b->list]);
+    return compare_members(&m->hang->lists.list[a->list], &m->hang->lists.list[b->list]);
 }
 
-/* The id of a list of members; UINT32_MAX: out of memory. */
-static uint32_t intern_list(struct group_maker *m, const int64_t *members, size_t n) {
-    const uint32_t n_before = m->bytes.n;
-    const uint32_t id = strings_intern(&m->bytes, (const char *)members, n * sizeof *members);
-    struct arena *arena = &m->hang->arena;
-    if (id == STRING_NONE || !arena_grow(&m->scratch, &m->lists, id, &m->lists_capacity, sizeof *m->lists))
+uint32_t hang_list_intern(struct sutra_hang *hang, const int64_t *members, size_t n) {
+    struct hang_lists *lists = &hang->lists;
+    const uint32_t n_before = lists->bytes.n;
+    const uint32_t id = strings_intern(&lists->bytes, (const char *)members, n * sizeof *members);
+    if (id == STRING_NONE || !arena_grow(&hang->arena, &lists->list, id, &lists->capacity, sizeof *lists->list))
         return UINT32_MAX;
     if (id == n_before) {
-        int64_t *kept = arena_alloc(arena, n, sizeof *kept);
+        int64_t *kept = arena_alloc(&hang->arena, n, sizeof *kept);
         if (!kept)
             return UINT32_MAX;
         memcpy(kept, members, n * sizeof *kept);
-        m->lists[id] = (struct hang_ranks){kept, n};
+        lists->list[id] = (struct hang_ranks){kept, n};
     }
     return id;
 }
 
-/* Interns the lists of all dumps, and sorts the distinct ones of each name. */
+/* Sorts the distinct lists of each name. */
 static enum sutra_status collect_lists(struct group_maker *m, struct sutra_error *error) {
     for (uint32_t rank = 0; rank < m->hang->n_ranks; rank++)
         for (uint32_t i = 0; i < m->dumps[rank].n_configs; i++) {
             const struct flight_config *config = &m->dumps[rank].configs[i];
             const uint32_t name = m->maps[rank].strings[config->name];
-            const uint32_t list = intern_list(m, config->members, config->n_members);
-            struct pair_entry *own = list == UINT32_MAX ? NULL : pair_table_insert(&m->own, rank, name);
+            const uint32_t list = config->list;
+            struct pair_entry *own = pair_table_insert(&m->own, rank, name);
             TRY_ALLOC(own, error);
             own->number = list;
             struct pair_entry *known = pair_table_insert(&m->of_name, name, list);
@@ -159,7 +156,7 @@ static bool note_first_lists(struct group_maker *m, uint32_t name) {
         return noted != NULL;
     noted->number = 0;
     for (size_t i = begin; i < m->n_name_lists && m->name_lists[i].name == name; i++) {
-        const struct hang_ranks *members = &m->lists[m->name_lists[i].list];
+        const struct hang_ranks *members = &m->hang->lists.list[m->name_lists[i].list];
         for (size_t k = 0; k < members->n; k++)
             if (!pair_table_note(&m->first, (uint64_t)members->list[k], name, m->name_lists[i].list))
                 return false;
@@ -176,7 +173,7 @@ static uint32_t find_group(struct group_maker *m, uint32_t name, uint32_t list, 
     if (entry->number == PAIR_NONE) {
         hang->groups[hang->n_groups] = (struct hang_group){.name = name,
                                                            .description = description,
-                                                           .members = m->lists[list],
+                                                           .members = m->hang->lists.list[list],
                                                            .has_known_members = is_known,
                                                            .node = HANG_NO_NODE};
         entry->number = hang->n_groups++;
@@ -198,8 +195,8 @@ static enum sutra_status add_unlisted(struct group_maker *m, struct name_user *u
         for (end = begin; end < n && users[end].name == users[begin].name; end++)
             if (end == begin || users[end].rank != users[end - 1].rank)
                 members[n_members++] = m->hang->ranks[users[end].rank].rank;
-        const uint32_t group =
-            find_group(m, users[begin].name, intern_list(m, members, n_members), users[begin].description, false);
+        const uint32_t group = find_group(m, users[begin].name, hang_list_intern(m->hang, members, n_members),
+                                          users[begin].description, false);
         TRY_ALLOC(group != UINT32_MAX, error);
         for (size_t i = begin; i < end; i++)
             *users[i].group = group;
@@ -458,9 +455,9 @@ enum sutra_status hang_join(struct sutra_hang *hang, struct sutra_context *conte
     struct dump_maps *maps = calloc((size_t)hang->n_ranks + 1, sizeof *maps);
     struct rank_joiner joiner = {hang, dumps, maps, calloc((size_t)hang->n_ranks + 1, sizeof *joiner.uses)};
     maker.maps = maps;
-    const bool ok = maps && joiner.uses && strings_init(&maker.bytes) && pair_table_init(&maker.own) &&
-                    pair_table_init(&maker.of_name) && pair_table_init(&maker.first) &&
-                    pair_table_init(&maker.groups) && pair_table_init(&hang->signatures.known);
+    const bool ok = maps && joiner.uses && pair_table_init(&maker.own) && pair_table_init(&maker.of_name) &&
+                    pair_table_init(&maker.first) && pair_table_init(&maker.groups) &&
+                    pair_table_init(&hang->signatures.known);
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     for (uint32_t r = 0; r < hang->n_ranks && !status; r++)
         status = join_tables(hang, &dumps[r], &maps[r], &names, &shapes, capacity, &maker.scratch, error);
@@ -482,7 +479,7 @@ enum sutra_status hang_join(struct sutra_hang *hang, struct sutra_context *conte
     free(joiner.uses);
     tuples_free(&names);
     tuples_free(&shapes);
-    strings_free(&maker.bytes);
+    strings_free(&hang->lists.bytes);
     pair_table_free(&maker.own);
     pair_table_free(&maker.of_name);
     pair_table_free(&maker.first);

@@ -63,10 +63,7 @@ struct dump_files {
     /* Under the mutex: */
     pthread_mutex_t mutex;
     struct file_values *idle;
-    struct strings member_bytes; /* lists of members of all dumps, by their bytes; */
-    int64_t **members;           /* and the lists, in the arena */
-    uint64_t members_capacity;
-    struct arena arena;
+    struct sutra_hang *hang; /* lists of members */
 };
 
 /* The values of a thread; NULL: out of memory. */
@@ -82,37 +79,6 @@ static struct file_values *borrow_values(struct dump_files *files) {
         return NULL;
     }
     return values;
-}
-
-static void return_values(struct dump_files *files, struct file_values *values) {
-    pthread_mutex_lock(&files->mutex);
-    values->next = files->idle;
-    files->idle = values;
-    pthread_mutex_unlock(&files->mutex);
-}
-
-/* Stores equal lists of members of all dumps once: a job of n ranks has n lists of n ranks. False: out of memory. */
-static bool share_members(struct dump_files *files, struct flight_dump *dump) {
-    bool ok = true;
-    pthread_mutex_lock(&files->mutex);
-    for (uint32_t i = 0; i < dump->n_configs && ok; i++) {
-        struct flight_config *config = &dump->configs[i];
-        const size_t size = config->n_members * sizeof *config->members;
-        const uint32_t n_before = files->member_bytes.n;
-        const uint32_t list = strings_intern(&files->member_bytes, (const char *)config->members, size);
-        ok = list != STRING_NONE &&
-             arena_grow(&files->arena, &files->members, list, &files->members_capacity, sizeof(int64_t *));
-        if (ok && list == n_before) {
-            files->members[list] = arena_alloc(&files->arena, config->n_members, sizeof *config->members);
-            ok = files->members[list] != NULL;
-            if (ok)
-                memcpy(files->members[list], config->members, size);
-        }
-        config->members = ok ? files->members[list] : NULL;
-    }
-    pthread_mutex_unlock(&files->mutex);
-    arena_free(&dump->member_arena);
-    return ok;
 }
 
 /* Reads a dump; an error that is not the file's fails the run. */
@@ -131,12 +97,23 @@ static enum sutra_status read_file(void *arg, size_t i, struct sutra_error *erro
         struct file_values *values = borrow_values(files);
         status = values ? flight_dump_read(&file->dump, &values->objects, &source, file->rank, &found)
                         : error_memory(&found);
-        if (values)
-            return_values(files, values);
         source_close(&source);
+
+        /* Equal lists of members of all dumps are stored once: a job of n ranks has n lists of n ranks. */
+        pthread_mutex_lock(&files->mutex);
+        if (values) {
+            values->next = files->idle;
+            files->idle = values;
+        }
+        for (uint32_t k = 0; k < file->dump.n_configs && !status; k++) {
+            struct flight_config *config = &file->dump.configs[k];
+            config->list = hang_list_intern(files->hang, config->members, config->n_members);
+            config->members = NULL;
+            status = config->list == UINT32_MAX ? error_memory(&found) : SUTRA_OK;
+        }
+        pthread_mutex_unlock(&files->mutex);
+        arena_free(&file->dump.member_arena);
     }
-    if (!status && !share_members(files, &file->dump))
-        status = error_memory(&found);
     file->is_read = status == SUTRA_OK;
     if (status == SUTRA_SYSTEM)
         return error_copy(error, status, &found);
@@ -219,10 +196,6 @@ static enum sutra_status report_skipped(const struct sutra_hang *hang, struct du
 
 /* ---- Facts about the job ---- */
 
-static int compare_texts(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Lists the versions of the dumps, in byte order. */
 static bool list_versions(struct sutra_hang *hang, struct dump_file *const *selected) {
     const char **list = arena_alloc(&hang->arena, hang->n_ranks, sizeof *list);
@@ -236,7 +209,7 @@ static bool list_versions(struct sutra_hang *hang, struct dump_file *const *sele
     }
     if (hang->arena.failed)
         return false;
-    qsort(list, hang->n_versions, sizeof *list, compare_texts);
+    qsort(list, hang->n_versions, sizeof *list, compare_strings);
     size_t n = 0;
     for (size_t i = 0; i < hang->n_versions; i++)
         if (n == 0 || strcmp(list[i], list[n - 1]) != 0)
@@ -330,7 +303,7 @@ static enum sutra_status run(struct sutra_context *context, struct dump_files *f
     struct arena scratch = {0};
     struct dump_file **selected = NULL;
     struct sutra_hang *hang = calloc(1, sizeof *hang);
-    const bool ok = hang && strings_init(&hang->strings) && strings_init(&files->member_bytes) &&
+    const bool ok = hang && strings_init(&hang->strings) && strings_init(&hang->lists.bytes) &&
                     result_init(&hang->result, hang_table_specs, SUTRA_HANG_N_TABLES);
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     if (!status)
@@ -338,6 +311,7 @@ static enum sutra_status run(struct sutra_context *context, struct dump_files *f
     for (size_t i = 0; i < files->n; i++)
         files->list[i].has_rank = flight_dump_rank(files->list[i].path, &files->list[i].rank);
     stage_begin(context, "read dumps", files->n);
+    files->hang = hang;
     pthread_mutex_init(&files->mutex, NULL);
     if (!status)
         status = pool_try(context->pool, files->n, read_file, files, error);
@@ -361,8 +335,6 @@ static enum sutra_status run(struct sutra_context *context, struct dump_files *f
         flight_dump_free(&files->list[i].dump);
         free(files->list[i].error);
     }
-    strings_free(&files->member_bytes);
-    arena_free(&files->arena);
     arena_free(&scratch);
     if (status)
         sutra_hang_free(hang);
@@ -427,6 +399,7 @@ void sutra_hang_free(struct sutra_hang *hang) {
     free(hang->ranks);
     pair_table_free(&hang->signatures.known);
     strings_free(&hang->strings);
+    strings_free(&hang->lists.bytes);
     arena_free(&hang->arena);
     free(hang);
 }

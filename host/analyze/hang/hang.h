@@ -72,6 +72,13 @@ struct hang_signatures {
     uint32_t n;
 };
 
+/* Lists of members, each once. Ids depend on the order of the files: only their equality matters. */
+struct hang_lists {
+    struct strings bytes; /* of the lists, by id */
+    struct hang_ranks *list;
+    uint64_t capacity;
+};
+
 /* The dump of a rank. */
 struct hang_rank {
     int64_t rank;
@@ -175,11 +182,13 @@ struct sutra_hang {
     struct flight_shape *shapes;
     uint32_t n_names, n_shapes;
     struct hang_signatures signatures;
+    struct hang_lists lists;
     struct hang_rank *ranks;
     struct hang_group *groups;
     struct hang_use *uses; /* by group, collectives before p2p, rank */
     struct hang_node *nodes;
-    struct hang_edge *edges; /* by node, then by target */
+    struct hang_edge *edges;     /* by node, then by target */
+    uint32_t *first_back, *back; /* nodes with an edge to node k: back[first_back[k]] .. back[first_back[k + 1] - 1] */
     struct hang_root *roots;
     uint32_t n_ranks, n_groups, n_uses, n_nodes, n_edges, n_roots;
 
@@ -214,6 +223,16 @@ static inline struct flight_entry *hang_entry(const struct sutra_hang *hang, str
 /* The operation that an entry is a part of. */
 static inline struct hang_record hang_whole(const struct sutra_hang *hang, struct hang_record record) {
     return (struct hang_record){record.rank, hang_entry(hang, record)->whole};
+}
+
+/* The frame of the last entry of a rank; STRING_NONE: no entry, or no frame. */
+static inline uint32_t hang_last_frame(const struct hang_rank *rank) {
+    return rank->n_entries > 0 ? rank->entries[rank->n_entries - 1].frame : STRING_NONE;
+}
+
+/* Whether the ring buffer lost the first entries of a rank. */
+static inline bool hang_lost_beginning(const struct hang_rank *rank) {
+    return rank->n_entries > 0 && rank->entries[0].id > 0;
 }
 
 /* The signature of an operation, the first entry of its parts. */
@@ -263,6 +282,9 @@ struct hang_mismatch hang_pair_mismatch(struct sutra_hang *hang, const struct ha
 
 /* Sets `overlapping` of the groups of one name whose members differ and overlap. SUTRA_SYSTEM: out of memory. */
 enum sutra_status hang_find_overlaps(struct sutra_hang *hang, struct sutra_error *error);
+
+/* The id of a list of members, which is copied if it is new; UINT32_MAX: out of memory. (groups.c) */
+uint32_t hang_list_intern(struct sutra_hang *hang, const int64_t *members, size_t n);
 
 /* ---- Stages ---- */
 

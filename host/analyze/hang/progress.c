@@ -10,7 +10,7 @@
  * operation is the progress of all members: here #8 has passed, and ranks 0 and 1, whose records are out of date, are
  * stale.
  *
- * Cost: O(entries) if the numbers of a group are dense, else O(n log n); 16 bytes per operation of the largest group.
+ * Cost: O(entries) if the numbers of a group are dense, else O(n log n); 32 bytes per operation of the largest group.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,8 @@ uint32_t hang_rank_index(const struct sutra_hang *hang, int64_t rank) {
 
 ORDER_BY(compare_rows, struct hang_row, ASCENDING(seq) ASCENDING(record.rank) ASCENDING(record.entry))
 
-/* Lists the collectives of a group by number and rank; of equal numbers of a rank, the last one counts. `room` has room
- * for them. NULL: out of memory. */
+/* Lists the collectives of a group by number and rank; of equal numbers of a rank, the last one counts. False: out of
+ * memory. */
 static bool list_rows(struct sutra_hang *hang, const struct hang_group *group, struct hang_rows *rows,
                       struct arena *scratch) {
     const struct hang_use *uses = hang->uses + group->first_use;

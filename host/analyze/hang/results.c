@@ -52,14 +52,6 @@ static const struct flight_entry *last_operation(const struct hang_rank *rank) {
     return NULL;
 }
 
-static uint32_t last_frame(const struct hang_rank *rank) {
-    return rank->n_entries > 0 ? rank->entries[rank->n_entries - 1].frame : STRING_NONE;
-}
-
-static bool lost_beginning(const struct hang_rank *rank) {
-    return rank->n_entries > 0 && rank->entries[0].id > 0;
-}
-
 /* ---- Tables ---- */
 
 void hang_ranges_append(struct buffer *to, struct hang_ranks ranks, size_t n_most) {
@@ -123,23 +115,6 @@ static void add_causes(struct sutra_hang *hang) {
     }
 }
 
-static void add_groups(struct sutra_hang *hang) {
-    struct sutra_table *table = result_table_begin(&hang->result, SUTRA_HANG_GROUPS);
-    const struct hang_node none = {.group = 0};
-    for (uint32_t g = 0; g < hang->n_groups; g++) {
-        const struct hang_group *group = &hang->groups[g];
-        const struct hang_node *node = group->node == HANG_NO_NODE ? &none : &hang->nodes[group->node];
-        table_string(table, &hang->strings, group->name);
-        table_string(table, &hang->strings, group->description);
-        add_ranks(table, group->members);
-        TABLE_INTEGERS(table, group->has_known_members, group->common_seq, group->passed_seq,
-                       group->is_stuck ? group->stuck_seq : -1);
-        add_ranks(table, group->behind);
-        add_ranks(table, node->arrived);
-        add_ranks(table, node->missing);
-    }
-}
-
 static void add_operations(struct sutra_hang *hang) {
     static const char *const states[] = {"scheduled", "started", "completed"};
     struct sutra_table *table = result_table_begin(&hang->result, SUTRA_HANG_OPERATIONS);
@@ -165,8 +140,22 @@ static void add_operations(struct sutra_hang *hang) {
 
 enum sutra_status hang_make_tables(struct sutra_hang *hang, bool operations, struct sutra_error *error) {
     add_causes(hang);
-    add_groups(hang);
-    struct sutra_table *table = result_table_begin(&hang->result, SUTRA_HANG_WAITS);
+    struct sutra_table *table = result_table_begin(&hang->result, SUTRA_HANG_GROUPS);
+    const struct hang_node none = {.group = 0};
+    for (uint32_t g = 0; g < hang->n_groups; g++) {
+        const struct hang_group *group = &hang->groups[g];
+        const struct hang_node *node = group->node == HANG_NO_NODE ? &none : &hang->nodes[group->node];
+        table_string(table, &hang->strings, group->name);
+        table_string(table, &hang->strings, group->description);
+        add_ranks(table, group->members);
+        TABLE_INTEGERS(table, group->has_known_members, group->common_seq, group->passed_seq,
+                       group->is_stuck ? group->stuck_seq : -1);
+        add_ranks(table, group->behind);
+        add_ranks(table, node->arrived);
+        add_ranks(table, node->missing);
+    }
+
+    table = result_table_begin(&hang->result, SUTRA_HANG_WAITS);
     for (uint32_t e = 0; e < hang->n_edges; e++) {
         const struct hang_edge *edge = &hang->edges[e];
         const struct hang_node *from = &hang->nodes[edge->from], *to = &hang->nodes[edge->to];
@@ -193,11 +182,11 @@ enum sutra_status hang_make_tables(struct sutra_hang *hang, bool operations, str
     for (uint32_t r = 0; r < hang->n_ranks; r++) {
         const struct hang_rank *rank = &hang->ranks[r];
         const struct flight_entry *last = last_operation(rank);
-        TABLE_INTEGERS(table, rank->rank, rank->n_entries, rank->n_pending, lost_beginning(rank));
+        TABLE_INTEGERS(table, rank->rank, rank->n_entries, rank->n_pending, hang_lost_beginning(rank));
         table_string(table, &hang->strings, last ? hang->groups[last->group].name : STRING_NONE);
         table_integer(table, last ? last->seq : -1);
         table_string(table, &hang->strings, last ? hang->names[last->name].recorded : STRING_NONE);
-        table_string(table, &hang->strings, last_frame(rank));
+        table_string(table, &hang->strings, hang_last_frame(rank));
     }
     if (operations)
         add_operations(hang);
@@ -280,24 +269,10 @@ static void json_add_root(struct json_out *json, const struct sutra_hang *hang, 
     json_close_line(json);
 }
 
-static void json_add_group(struct json_out *json, const struct sutra_hang *hang, const struct hang_group *group) {
-    const struct hang_node none = {.group = 0};
-    const struct hang_node *node = group->node == HANG_NO_NODE ? &none : &hang->nodes[group->node];
-    json_open_line(json);
-    json_add_interned(json, "group", &hang->strings, group->name);
-    json_add_interned(json, "description", &hang->strings, group->description);
-    json_add_ranks(json, "members", group->members);
-    json_add_bool(json, "members_known", group->has_known_members);
-    json_add_integer(json, "common_seq", group->common_seq);
-    json_add_integer(json, "passed_seq", group->passed_seq);
-    json_add_integer_or_null(json, "stuck_seq", group->is_stuck, group->stuck_seq);
-    json_add_ranks(json, "behind", group->behind);
-    json_add_ranks(json, "arrived", node->arrived);
-    json_add_ranks(json, "missing", node->missing);
-    json_close_line(json);
-}
-
-static void json_add_head(struct json_out *json, const struct sutra_hang *hang) {
+static bool write_json(const void *of, struct text_out *text) {
+    const struct sutra_hang *hang = of;
+    struct json_out out = {.text = text, .indent = 1}, *json = &out;
+    json_open(json, '{');
     json_add_open(json, "hang", '{');
     json_add_bool(json, "stuck", hang->n_roots > 0);
     json_add_string(json, "cause", hang_cause_names[hang->cause]);
@@ -316,13 +291,6 @@ static void json_add_head(struct json_out *json, const struct sutra_hang *hang) 
     json_add_count(json, "n_entries", hang->n_entries);
     json_add_count(json, "n_pending", hang->n_pending);
     json_close(json, '}');
-}
-
-static bool write_json(const void *of, struct text_out *text) {
-    const struct sutra_hang *hang = of;
-    struct json_out out = {.text = text, .indent = 1}, *json = &out;
-    json_open(json, '{');
-    json_add_head(json, hang);
     json_add_open(json, "roots", '[');
     for (uint32_t i = 0; i < hang->n_roots; i++) {
         json_add_root(json, hang, &hang->roots[i]);
@@ -331,7 +299,21 @@ static bool write_json(const void *of, struct text_out *text) {
     json_close(json, ']');
     json_add_open(json, "groups", '[');
     for (uint32_t g = 0; g < hang->n_groups; g++) {
-        json_add_group(json, hang, &hang->groups[g]);
+        const struct hang_group *group = &hang->groups[g];
+        const struct hang_node none = {.group = 0};
+        const struct hang_node *node = group->node == HANG_NO_NODE ? &none : &hang->nodes[group->node];
+        json_open_line(json);
+        json_add_interned(json, "group", &hang->strings, group->name);
+        json_add_interned(json, "description", &hang->strings, group->description);
+        json_add_ranks(json, "members", group->members);
+        json_add_bool(json, "members_known", group->has_known_members);
+        json_add_integer(json, "common_seq", group->common_seq);
+        json_add_integer(json, "passed_seq", group->passed_seq);
+        json_add_integer_or_null(json, "stuck_seq", group->is_stuck, group->stuck_seq);
+        json_add_ranks(json, "behind", group->behind);
+        json_add_ranks(json, "arrived", node->arrived);
+        json_add_ranks(json, "missing", node->missing);
+        json_close_line(json);
         out_step(text);
     }
     json_close(json, ']');
@@ -372,11 +354,11 @@ static bool write_json(const void *of, struct text_out *text) {
         json_add_integer(json, "rank", rank->rank);
         json_add_count(json, "entries", rank->n_entries);
         json_add_count(json, "pending", rank->n_pending);
-        json_add_bool(json, "lost_beginning", lost_beginning(rank));
+        json_add_bool(json, "lost_beginning", hang_lost_beginning(rank));
         json_add_interned(json, "last_group", &hang->strings, last ? hang->groups[last->group].name : STRING_NONE);
         json_add_integer_or_null(json, "last_seq", last != NULL, last ? last->seq : 0);
         json_add_interned(json, "last_type", &hang->strings, last ? hang->names[last->name].recorded : STRING_NONE);
-        json_add_interned(json, "frame", &hang->strings, last_frame(rank));
+        json_add_interned(json, "frame", &hang->strings, hang_last_frame(rank));
         json_close_line(json);
         out_step(text);
     }

@@ -31,7 +31,6 @@ struct root_finder {
     size_t n_waits;
     uint64_t edges_capacity, roots_capacity;
     uint32_t *by_component;                           /* nodes */
-    uint32_t *first_back, *back;                      /* edges by target */
     uint32_t *node_stamp, *rank_stamp, *queue, stamp; /* of searches */
     uint32_t *first_use, *use_of_rank;                /* uses by rank */
 };
@@ -127,19 +126,19 @@ static bool find_edges(struct root_finder *f) {
         return false;
     if (hang->n_edges > 0)
         qsort(hang->edges, hang->n_edges, sizeof *hang->edges, compare_edges);
-    f->first_back = arena_zeros(&f->scratch, (size_t)hang->n_nodes + 2, sizeof *f->first_back);
-    f->back = arena_alloc(&f->scratch, hang->n_edges, sizeof *f->back);
-    if (!f->first_back || !f->back)
+    hang->first_back = arena_zeros(&hang->arena, (size_t)hang->n_nodes + 2, sizeof *hang->first_back);
+    hang->back = arena_alloc(&hang->arena, hang->n_edges, sizeof *hang->back);
+    if (!hang->first_back || !hang->back)
         return false;
     for (uint32_t e = hang->n_edges; e-- > 0;) {
         hang->nodes[hang->edges[e].from].first_edge = e;
         hang->nodes[hang->edges[e].from].n_edges++;
-        f->first_back[hang->edges[e].to + 2]++;
+        hang->first_back[hang->edges[e].to + 2]++;
     }
     for (uint32_t k = 2; k < hang->n_nodes + 2; k++)
-        f->first_back[k] += f->first_back[k - 1];
+        hang->first_back[k] += hang->first_back[k - 1];
     for (uint32_t e = 0; e < hang->n_edges; e++)
-        f->back[f->first_back[hang->edges[e].to + 1]++] = hang->edges[e].from;
+        hang->back[hang->first_back[hang->edges[e].to + 1]++] = hang->edges[e].from;
     return true;
 }
 
@@ -232,10 +231,10 @@ static bool find_waiting(struct root_finder *f, const uint32_t *nodes, uint32_t 
                 return false;
             list[n_waiting++] = node->arrived.list[i];
         }
-        for (uint32_t e = f->first_back[f->queue[q]]; e < f->first_back[f->queue[q] + 1]; e++)
-            if (f->node_stamp[f->back[e]] != f->stamp) {
-                f->node_stamp[f->back[e]] = f->stamp;
-                f->queue[n_queue++] = f->back[e];
+        for (uint32_t e = hang->first_back[f->queue[q]]; e < hang->first_back[f->queue[q] + 1]; e++)
+            if (f->node_stamp[hang->back[e]] != f->stamp) {
+                f->node_stamp[hang->back[e]] = f->stamp;
+                f->queue[n_queue++] = hang->back[e];
             }
     }
     int64_t *kept = arena_alloc(&hang->arena, n_waiting, sizeof *kept);
@@ -399,7 +398,7 @@ static bool make_root(struct root_finder *f, const uint32_t *nodes, uint32_t n, 
         const uint32_t index = hang_rank_index(hang, root->ranks.list[i]);
         const struct hang_rank *rank = index == UINT32_MAX ? NULL : &hang->ranks[index];
         root->is_stale |= rank && rank->is_stale;
-        root->ranks_frames[i] = rank && rank->n_entries > 0 ? rank->entries[rank->n_entries - 1].frame : STRING_NONE;
+        root->ranks_frames[i] = rank ? hang_last_frame(rank) : STRING_NONE;
     }
     return true;
 }

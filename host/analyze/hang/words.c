@@ -718,7 +718,7 @@ static const char *confidence_words(const struct sutra_hang *hang, struct arena 
 
     uint32_t n_late = 0;
     for (uint32_t r = 0; r < hang->n_ranks; r++)
-        n_late += hang->ranks[r].n_entries > 0 && hang->ranks[r].entries[0].id > 0;
+        n_late += hang_lost_beginning(&hang->ranks[r]);
     const char *late = "";
     if (n_late > 0)
         late = arena_format(arena, " %s the first operations: earlier mismatches are unknown.",
@@ -772,18 +772,10 @@ enum sutra_status hang_make_texts(struct sutra_hang *hang, struct sutra_error *e
 static const uint32_t *find_distances(const struct sutra_hang *hang, struct arena *arena) {
     uint32_t *distance = arena_alloc(arena, hang->n_nodes, sizeof *distance);
     uint32_t *queue = arena_alloc(arena, hang->n_nodes, sizeof *queue);
-    uint32_t *first = arena_zeros(arena, (size_t)hang->n_nodes + 2, sizeof *first); /* of the edges to a node */
-    uint32_t *from = arena_alloc(arena, hang->n_edges, sizeof *from);
     if (arena->failed)
         return NULL;
-    for (uint32_t i = 0; i < hang->n_edges; i++)
-        first[hang->edges[i].to + 2]++;
-    for (uint32_t i = 0; i < hang->n_nodes; i++) {
-        first[i + 2] += first[i + 1];
+    for (uint32_t i = 0; i < hang->n_nodes; i++)
         distance[i] = UINT32_MAX;
-    }
-    for (uint32_t i = 0; i < hang->n_edges; i++)
-        from[first[hang->edges[i].to + 1]++] = hang->edges[i].from;
     uint32_t n = 0;
     for (uint32_t i = 0; i < hang->n_roots; i++)
         if (distance[hang->roots[i].node] == UINT32_MAX) {
@@ -796,10 +788,10 @@ static const uint32_t *find_distances(const struct sutra_hang *hang, struct aren
             queue[n++] = i;
         }
     for (uint32_t at = 0; at < n; at++)
-        for (uint32_t i = first[queue[at]]; i < first[queue[at] + 1]; i++)
-            if (distance[from[i]] == UINT32_MAX) {
-                distance[from[i]] = distance[queue[at]] + 1;
-                queue[n++] = from[i];
+        for (uint32_t i = hang->first_back[queue[at]]; i < hang->first_back[queue[at] + 1]; i++)
+            if (distance[hang->back[i]] == UINT32_MAX) {
+                distance[hang->back[i]] = distance[queue[at]] + 1;
+                queue[n++] = hang->back[i];
             }
     return distance;
 }

@@ -79,15 +79,7 @@ static inline bool is_list(object_t object) {
 
 /* An integer of 64 bits; false: anything else. */
 static inline bool get_integer(const struct snapshot *s, object_t object, int64_t *value) {
-    if (object_type(object) == OBJECT_INTEGER) {
-        *value = object_small(object);
-        return true;
-    }
-    if (object_type(object) != OBJECT_WIDE)
-        return false;
-    const struct wide_value *wide = &s->objects->wide[object_payload(object)];
-    *value = (int64_t)wide->low;
-    return wide->high == (*value < 0 ? UINT64_MAX : 0);
+    return object_integer(s->objects, object, value);
 }
 
 /* An unsigned integer of 64 bits. */

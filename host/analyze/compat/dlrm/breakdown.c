@@ -484,10 +484,6 @@ struct charting {
     uint64_t n_groups, n_variants, n_shares;
 };
 
-static int compare_words(const void *left, const void *right) {
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
 /* The number of the set of kernels of an entry. STRING_NONE: out of memory. */
 static uint32_t signature_of(struct charting *charting, const struct sutra_dlrm_dominating *entry) {
     const struct sutra_dlrm_part *parts = charting->dominating->parts + entry->first_part;
@@ -497,7 +493,7 @@ static uint32_t signature_of(struct charting *charting, const struct sutra_dlrm_
                              : text_compare(texts, parts[i].name, TEXT_HAS, "maxwell_sgemm")
                                  ? "maxwell_sgemm"
                                  : strings_text(texts, parts[i].name);
-    qsort(charting->words, entry->n_parts, sizeof *charting->words, compare_words);
+    qsort(charting->words, entry->n_parts, sizeof *charting->words, compare_strings);
     charting->signature.length = 0;
     for (uint64_t i = 0; i < entry->n_parts; i++)
         buffer_append(&charting->signature, charting->words[i], strlen(charting->words[i]) + 1);
